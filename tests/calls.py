@@ -24,7 +24,6 @@ from pgrecall import (
     GarbageRun,
     Health,
     JudgedQuery,
-    Label,
     Link,
     Memory,
     MemoryRepository,
@@ -80,7 +79,6 @@ def operations(
     five = ["memory 1", "memory 0", "memory 2", "memory 4", "memory 3"]
     old = timedelta(days=30)
     parts = "memories,their indexes,counters,history,rank index,total,WAL of storing"
-    label = [Label("x", "tag")]
     next_ = Link(source_id=one, target_id=other, kind="next", weight=0.5)
     line = {"content": "new 8", "id": "x1", "embedding": at(8), "retrieval_count": 7}
     return {
@@ -98,14 +96,8 @@ def operations(
         "feedback": Operation({"memory_id": one, "kind": "useful"}, "memory 1", "feedback"),
         "get": Operation({"memory_id": one}, "memory 1"),
         "get_many": Operation({"memory_ids": [other, ABSENT, one]}, ["memory 2", "memory 1"]),
-        "history": Operation(
-            {"memory_id": one}, ["initial", "linked", "labelled", "reinforcement"]
-        ),
+        "history": Operation({"memory_id": one}, ["initial", "linked", "reinforcement"]),
         "invalidate": Operation(ids, 1, "forgotten"),
-        "labels.add": Operation({"memory_id": one, "labels": ["x", "y"]}, 2, "labelled"),
-        "labels.find": Operation({"values": ["x"]}, [["memory 1", 0.5]]),
-        "labels.of": Operation({"memory_id": one}, [Label("x", "tag", 0.5)]),
-        "labels.remove": Operation({"memory_id": one, "labels": label}, 1, "unlabelled"),
         "links.add": Operation(link, None, "linked"),
         "links.of": Operation({"memory_id": one}, [next_]),
         "links.remove": Operation(link | {"kind": "next"}, True, "unlinked"),
@@ -163,7 +155,7 @@ def operations(
 READING = {
     *("context", "count", "evaluation.evaluate", "evaluation.judged_queries"),
     *("evaluation.tune", "explain", "get", "get_many", "history"),
-    *("labels.find", "labels.of", "links.of", "list", "names.aliases", "owners"),
+    *("links.of", "list", "names.aliases", "owners"),
     *("plan", "resolve", "search", "search_many", "transfer.export", "upkeep.clusters"),
     *("upkeep.changes", "upkeep.estimate"),
     *("upkeep.near_duplicates", "upkeep.sizes"),
@@ -243,7 +235,7 @@ _MORE: dict[str, list[dict[str, Any]]] = {
     "context": [_HYBRID | {"teams": ["one"]}, _RERANKED],
     "delete": [{"text": "onesecret"}, {"text": "onesecret", "dry_run": True}],
     "evaluation.evaluate": [{"rerank": _RERANKED["rerank"]}],
-    "list": [{"total": True}, {"order": "retrieval_count", "labels": ["onelabel"]}],
+    "list": [{"total": True}, {"order": "retrieval_count", "tags": ["onetag"]}],
     "rank_indexes.build": [{"agent_id": None, "at_least": 100}],
     "search": [_HYBRID, {"teams": ["one"]}, {"strategy": "index"}, _RERANKED],
     "transfer.export": [{"agent_id": None}, {"events": True}],

@@ -1,4 +1,4 @@
-"""The public methods of a repository, by the names that users call them by: add, labels.add."""
+"""The public methods of a repository, by the names that users call them by: add, links.add."""
 
 from __future__ import annotations
 

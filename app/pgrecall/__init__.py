@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from pgrecall.context.assembled import Context, LeftOut, Packed
     from pgrecall.context.styles import Style
     from pgrecall.core.embedders import AsyncEmbedder, Embedder, LocalEmbedder
-    from pgrecall.core.label import Label
     from pgrecall.core.memory import Memory, MemoryChanges, NewMemory, NewMemoryDict
     from pgrecall.core.model_embedders import FastEmbedEmbedder, SentenceTransformersEmbedder
     from pgrecall.core.openai_embedder import OpenAIEmbedder
@@ -140,7 +139,6 @@ __all__ = [
     "InvalidVector",
     "JudgedQuery",
     "Keyword",
-    "Label",
     "LastUpkeep",
     "LeftOut",
     "Link",
@@ -214,7 +212,6 @@ _MODULES = {
     "context.assembled": "Context LeftOut Packed",
     "context.styles": "Style",
     "core.embedders": "AsyncEmbedder Embedder LocalEmbedder",
-    "core.label": "Label",
     "core.memory": "Memory MemoryChanges NewMemory NewMemoryDict",
     "core.model_embedders": "FastEmbedEmbedder SentenceTransformersEmbedder",
     "core.openai_embedder": "OpenAIEmbedder",

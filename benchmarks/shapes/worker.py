@@ -122,7 +122,6 @@ class World:
             lambda: repo.update("mid", one(), importance=self._dice.random() or 1.0),
         )
         yield "invalidate", lambda: repo.invalidate("other 1", self._one_of("other 1"))
-        yield "labels.add", lambda: repo.labels.add("mid", one(), [self._text()])
         yield "add", lambda: repo.add("other 2", self._memory(0))
         for many in (100, 1_000):
             yield f"add_many, {many:,}", partial(self._add_many, many)

@@ -68,7 +68,6 @@ def prepare(url: str) -> Mapping[str, str]:
     hits = repo.search(demo.AGENT, QUESTION, k=30, touch=False)
     memory = hits[12].memory
     repo.links.add(demo.AGENT, memory.id, hits[0].memory.id, "about")
-    repo.labels.add(demo.AGENT, memory.id, ["release"])
     old = NewMemory("The release day is Wednesday.")
     repo.supersede(demo.AGENT, repo.add(demo.AGENT, old), "The release day is Thursday.")
     engine.dispose()

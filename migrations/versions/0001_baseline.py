@@ -46,9 +46,6 @@ DECAYS = {
 TIERS = {"short": (24.0, False), "medium": (None, False), "long": (None, True)}
 """When a memory of each tier expires, in hours, and whether it is the default tier."""
 
-FOUND_BY_VALUE = ("memory_labels", "entity_names")
-"""Tables whose rows are found by what they say, not as all rows of an agent."""
-
 CURVES = "IN ('hyperbolic', 'exponential', 'linear')"
 HALF_LIFE = "BETWEEN '1e-3'::float8 AND '1e9'::float8"
 DROP_ALL = """
@@ -91,7 +88,6 @@ def upgrade() -> None:
     _create_memories()
     _create_usage()
     _create_events()
-    _create_labels()
     _create_links()
     _create_gc_runs()
     _create_rank_indexes()
@@ -180,7 +176,7 @@ def _create_memories() -> None:
         _text("memory_nature", "semantic, episodic, procedural or a caller's own word."),
         _text("content_type", "Media type or a caller's own word for the form of content."),
         _text("subject", "What it is about; newer memories supersede older ones per subject."),
-        _texts("tags", "Free labels."),
+        _texts("tags", "Free words, or kind:value."),
         _json("metadata", "The caller's own fields, a JSON object.", "'{}'::jsonb"),
         _flag("needs_review", "Feedback called it outdated."),
         _share("trust_provenance", "Trust's part from component and confidence."),
@@ -364,26 +360,6 @@ def _create_events() -> None:
     )
 
 
-def _create_labels() -> None:
-    _create(
-        "memory_labels",
-        "Labels of memories with a kind and a weight, to find memories by.",
-        _name("agent_id", "Whose memory it labels."),
-        _id("memory_id", "The memory it labels."),
-        _name("kind", "keyword, tag, concept or component."),
-        _name("value", "The label itself."),
-        _share("weight", "How well it describes the memory, 0 to 1.", "1"),
-        *_checks(
-            "memory_labels",
-            kind="kind IN ('keyword', 'tag', 'concept', 'component')",
-            value="value <> '' AND length(value) <= 200",
-        ),
-        *_share_checks("memory_labels", "weight"),
-        key=("agent_id", "memory_id", "kind", "value"),
-    )
-    _index("memory_labels", "value_kind", "agent_id, value, kind", where="value IS NOT NULL")
-
-
 def _create_links() -> None:
     _create(
         "memory_links",
@@ -426,7 +402,7 @@ def _create_gc_runs() -> None:
         _given(
             "swept",
             sa.BigInteger(),
-            "Counters, labels and links of deleted memories, removed.",
+            "Counters and links of deleted memories, removed.",
         ),
         _moment("started_at", "When it began.", nullable=False),
         _given("seconds", sa.Double(), "How long it took."),
@@ -735,7 +711,7 @@ def _create(
         comment=comment,
         **options,
     )
-    if key[0] == "agent_id" and len(key) > 1 and table not in FOUND_BY_VALUE:
+    if key[0] == "agent_id" and len(key) > 1 and table != "entity_names":
         # The planner assumes 200 rows for an owner that statistics do not name. By statistics of a
         # young table it would assume one, and compare all of an owner's rows with each other. Fewer
         # counters than memories, so that a search hashes the counters.

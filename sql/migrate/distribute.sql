@@ -60,13 +60,13 @@ BEGIN
                                 c.oid::regclass, 'agent_id',
                                 CASE WHEN c.oid = first THEN 'none' ELSE first::text END)
                     ELSE format('SELECT create_reference_table(%L)', c.oid::regclass) END
-          FROM unnest('{agent_memories,memory_usage,memory_events,memory_labels,memory_links,'
+          FROM unnest('{agent_memories,memory_usage,memory_events,memory_links,'
                       'gc_runs,rank_indexes,owner_vectors,entity_names,'
                       'component_reputations,output_type_defaults,tier_defaults,profiles,'
                       'embedding_model}'::text[])
                WITH ORDINALITY listed(name, place)
           JOIN pg_class c ON c.relnamespace = ours AND c.relname = listed.name
-         CROSS JOIN LATERAL (SELECT listed.place <= 9 AS owned) t
+         CROSS JOIN LATERAL (SELECT listed.place <= 8 AS owned) t
          WHERE NOT EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = c.oid)
          ORDER BY listed.place LOOP
         EXECUTE command;

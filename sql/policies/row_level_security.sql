@@ -1,6 +1,6 @@
 -- Puts a policy on every table of memories, as `pgrecall migrate protect` does. Every role but the
 -- owner of the schema then sees only the memories of the owners that its session names, with their
--- counters, events, labels and links:
+-- counters, events and links:
 --   psql -f row_level_security.sql
 --   SET LOCAL pgrecall.owners = '{ada,team:crew}';   -- in each transaction of the application
 -- A session that names none sees nothing. This protects from mistakes of the application, not from

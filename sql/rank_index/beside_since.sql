@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION beside_since(
     OUT written uuid[], OUT changed uuid[])
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET enable_sort = off AS $function$
 DECLARE
-    passed_over text[] := '{retrieved,judgement,linked,unlinked,labelled,unlabelled}'::text[]
+    passed_over text[] := '{retrieved,judgement,linked,unlinked}'::text[]
         || CASE WHEN NOT archived THEN '{archived,completed,consolidated,deleted}'::text[] END;
 BEGIN
     written := ARRAY(

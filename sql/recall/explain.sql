@@ -162,7 +162,6 @@ BEGIN
         WHEN 'statuses' THEN 'status is ' || m.status
         WHEN 'as_of' THEN 'created after as_of, at ' || m.created_at
         WHEN 'embedding' THEN 'has no embedding, which this profile requires'
-        WHEN 'label_kinds' THEN 'filtered by labels'
         ELSE 'filtered by ' || name END
       FROM agent_memories m WHERE m.agent_id = agent AND m.id = memory_id);
 END

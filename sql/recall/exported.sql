@@ -22,10 +22,6 @@ BEGIN
         CASE WHEN starts_with(m.agent_id, 'team:') THEN substr(m.agent_id, 6) END AS team_id,
         @memory but embedding, embedding_model: {read}@,
         m.edition,
-        coalesce((SELECT json_agg(json_build_object('value', l.value, 'kind', l.kind,
-                                                    'weight', l.weight) ORDER BY l.kind, l.value)
-                    FROM memory_labels l
-                   WHERE l.agent_id = agent AND l.memory_id = exported.memory_id), '[]') AS labels,
         coalesce((SELECT json_agg(json_build_object('target_id', l.target_id, 'kind', l.kind,
                                                     'weight', l.weight)
                                   ORDER BY l.target_id, l.kind)
@@ -45,5 +41,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION exported IS
-    'A memory of an owner with its counters, labels and links from it, with_events also its '
+    'A memory of an owner with its counters and links from it, with_events also its '
     'history, as a line of JSON that pgrecall import reads; NULL where there is none.';

@@ -19,7 +19,6 @@ SELECT agent_memories.agent_id, agent_memories.id
    AND (agent_memories.agent_id = :owner_id::text) --? !teams planned
    AND (agent_memories.agent_id = ANY (:whole_owners::text[])) --? teams
    AND :conditions
-   AND (:labelled) --? labels
   FULL JOIN (pgrecall.memory_usage
              JOIN (SELECT 1) one_usage
                ON true

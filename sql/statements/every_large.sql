@@ -26,6 +26,5 @@ SELECT agent_memories.agent_id, agent_memories.id
    AND (agent_memories.agent_id = :owner_id::text) --? !teams
    AND (agent_memories.agent_id = ANY (:whole_owners::text[])) --? teams
    AND :conditions
-   AND (:labelled) --? labels
    AND (:trusted) --? min_trust
    AND (:relevant) --? min_relevance

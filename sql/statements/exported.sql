@@ -7,6 +7,5 @@ SELECT pgrecall.exported(:owner_id::text, agent_memories.id, :events::boolean) A
  WHERE agent_memories.agent_id = :owner_id::text
    AND agent_memories.id = ANY (:ids::uuid[])
    AND :conditions
-   AND (:labelled) --? labels
    AND (:trusted) --? min_trust
  ORDER BY agent_memories.id

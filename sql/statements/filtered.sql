@@ -3,6 +3,5 @@ SELECT :keys
   FROM pgrecall.agent_memories
  WHERE agent_memories.agent_id = :owner_id::text
    AND :conditions
-   AND (:labelled) --? labels
    AND (:trusted) --? min_trust
    AND (CASE WHEN agent_memories.id IS NULL THEN false ELSE :following END) --? following

@@ -4,7 +4,6 @@ SELECT :keys
   JOIN (SELECT 1) one_memory
     ON agent_memories.agent_id = :owner_id::text
    AND :conditions
-   AND (:labelled) --? labels
   FULL JOIN (pgrecall.memory_usage
              JOIN (SELECT 1) one_usage ON memory_usage.agent_id = :owner_id::text)
     ON memory_usage.memory_id = agent_memories.id

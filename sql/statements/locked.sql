@@ -6,7 +6,6 @@ SELECT agent_memories.id
    AND memory_usage.memory_id = agent_memories.id --? usage
  WHERE agent_memories.agent_id = :owner_id::text
    AND :conditions
-   AND (:labelled) --? labels
    AND (:trusted) --? min_trust
  ORDER BY agent_memories.id
    FOR UPDATE OF agent_memories

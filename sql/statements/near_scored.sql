@@ -11,7 +11,6 @@ SELECT agent_memories.agent_id, agent_memories.id, :score AS score
    AND (words.agent_id = agent_memories.agent_id) --? words teams
  WHERE true
    AND :conditions
-   AND (:labelled_each) --? labels
    AND (:trusted) --? min_trust
    AND (:relevant) --? min_relevance
  ORDER BY score DESC, agent_memories.id

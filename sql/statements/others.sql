@@ -11,7 +11,5 @@ SELECT agent_memories.agent_id, agent_memories.id, :score AS score
   :words_of_each --? words
  WHERE true
    AND :conditions
-   AND (:labelled_each) --? labels !apart
-   AND (:labelled_gathered) --? labels apart
    AND (:trusted) --? min_trust
    AND (:relevant) --? min_relevance !turns

@@ -5,4 +5,3 @@ SELECT agent_memories.*
    AND (agent_memories.agent_id = :owner_id::text) --? !teams
    AND (agent_memories.agent_id = ANY (:whole_owners::text[])) --? teams
    AND :conditions
-   AND (:labelled) --? labels

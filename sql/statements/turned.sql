@@ -14,5 +14,4 @@
 --with gathered AS gathered_turns --? apart turns
 --with gathered_memories AS MATERIALIZED gathered_memories --? apart
 --with gathered_usage AS MATERIALIZED gathered_usage --? apart
---with gathered_labels AS MATERIALIZED gathered_labels --? apart turns labels
 --with others AS others --? turns

@@ -66,12 +66,6 @@ BEGIN
            AND m.importance < consolidate_memories.importance) THEN
         PERFORM set_importance(agent, memory_id, importance, NULL, actor);
     END IF;
-    INSERT INTO memory_labels (agent_id, memory_id, kind, value, weight)
-    SELECT agent, consolidate_memories.memory_id, l.kind, l.value, max(l.weight)
-      FROM memory_labels l
-     WHERE l.agent_id = agent AND l.memory_id = ANY (source_ids)
-     GROUP BY l.kind, l.value ORDER BY l.kind, l.value
-        ON CONFLICT DO NOTHING;
     INSERT INTO memory_links (agent_id, source_id, target_id, kind)
     SELECT agent, consolidate_memories.memory_id, source.id, 'consolidates'
       FROM unnest(source_ids) source(id)
@@ -84,7 +78,7 @@ $verb$;
 COMMENT ON FUNCTION consolidate_memories IS
     'Stores one memory in the place of several, the most central first, with this content or else '
     'that of the central one. It is valid while all of them are, has their mean trust and '
-    'usefulness and all their tags, entities and labels, and links to them.';
+    'usefulness and all their tags and entities, and links to them.';
 
 CREATE OR REPLACE FUNCTION together(agent text, memory_ids uuid[], field text) RETURNS text[]
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$

@@ -56,5 +56,5 @@ $function$;
 COMMENT ON FUNCTION copy_owner IS
     'Copies the memories of an owner to another, with the same ids, but for those of keys, and all '
     'that belongs to them: '
-    'counters, labels, links, aliases of names and, with_events, history. Leaves out what the '
+    'counters, links, aliases of names and, with_events, history. Leaves out what the '
     'other has. Returns the number of memories copied.';

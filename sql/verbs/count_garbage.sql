@@ -31,8 +31,6 @@ BEGIN
     gone := orphaned(agent);
     swept := (SELECT count(*) FROM memory_usage u
                WHERE u.agent_id = agent AND u.memory_id = ANY (gone))
-           + (SELECT count(*) FROM memory_labels l
-               WHERE l.agent_id = agent AND l.memory_id = ANY (gone))
            + (SELECT count(*) FROM memory_links l
                WHERE l.agent_id = agent AND (l.source_id = ANY (gone) OR l.target_id = ANY (gone)));
     events := (SELECT count(*) FROM memory_events e

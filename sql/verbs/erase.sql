@@ -3,8 +3,8 @@
 -- history behind. Memories are locked in the order of the key, so nothing is added to them
 -- meanwhile.
 CREATE OR REPLACE FUNCTION erase_rows(
-    agent text, memory_ids uuid[], OUT memories bigint, OUT counters bigint, OUT labels bigint,
-    OUT links bigint, OUT events bigint, OUT positions bigint)
+    agent text, memory_ids uuid[], OUT memories bigint, OUT counters bigint, OUT links bigint,
+    OUT events bigint, OUT positions bigint)
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $change$
 #variable_conflict use_column
 BEGIN
@@ -17,8 +17,6 @@ BEGIN
       WHERE u.agent_id = agent AND u.memory_id = ANY (memory_ids) ORDER BY u.memory_id FOR UPDATE;
     DELETE FROM memory_usage u WHERE u.agent_id = agent AND u.memory_id = ANY (memory_ids);
     GET DIAGNOSTICS counters = ROW_COUNT;
-    DELETE FROM memory_labels l WHERE l.agent_id = agent AND l.memory_id = ANY (memory_ids);
-    GET DIAGNOSTICS labels = ROW_COUNT;
     DELETE FROM memory_links l
      WHERE l.agent_id = agent
        AND (l.source_id = ANY (memory_ids) OR l.target_id = ANY (memory_ids));
@@ -78,8 +76,8 @@ COMMENT ON FUNCTION erase_mentions IS
 -- is append-only with this exception: ids of erased memories leave the history of others.
 CREATE OR REPLACE FUNCTION erase(agent text, memory_ids uuid[], dry_run boolean DEFAULT false)
     RETURNS TABLE (
-        memories bigint, counters bigint, labels bigint, links bigint, events bigint,
-        positions bigint, mentions bigint, derived uuid[])
+        memories bigint, counters bigint, links bigint, events bigint, positions bigint,
+        mentions bigint, derived uuid[])
     LANGUAGE plpgsql ROWS 1 SET search_path FROM CURRENT AS $verb$
 #variable_conflict use_column
 DECLARE
@@ -101,7 +99,7 @@ BEGIN
         SELECT unnest(m.entities || m.subject) FROM agent_memories m
          WHERE m.agent_id = agent AND m.id = ANY (memory_ids));
     BEGIN
-        SELECT r.* INTO memories, counters, labels, links, events, positions
+        SELECT r.* INTO memories, counters, links, events, positions
           FROM erase_rows(agent, memory_ids) r;
         superseded := replaced_by(agent, memory_ids);
         UPDATE agent_memories m SET superseded_by = NULL

@@ -4,8 +4,8 @@
 -- cannot bring the index back.
 CREATE OR REPLACE FUNCTION erase_owner_batch(agent text, batch_size integer DEFAULT 1000)
     RETURNS TABLE (
-        memories bigint, counters bigint, labels bigint, links bigint, events bigint,
-        positions bigint, runs bigint, more boolean)
+        memories bigint, counters bigint, links bigint, events bigint, positions bigint,
+        runs bigint, more boolean)
     LANGUAGE plpgsql ROWS 1 SET search_path FROM CURRENT AS $verb$
 #variable_conflict use_column
 DECLARE
@@ -25,9 +25,6 @@ BEGIN
             (SELECT u.memory_id FROM memory_usage u
               WHERE u.agent_id = agent ORDER BY u.memory_id LIMIT batch_size)
             UNION
-            (SELECT DISTINCT l.memory_id FROM memory_labels l
-              WHERE l.agent_id = agent ORDER BY l.memory_id LIMIT batch_size)
-            UNION
             (SELECT DISTINCT l.source_id FROM memory_links l
               WHERE l.agent_id = agent ORDER BY l.source_id LIMIT batch_size));
     END IF;
@@ -35,10 +32,10 @@ BEGIN
     runs := 0;
     DELETE FROM owner_vectors v WHERE v.agent_id = agent;
     IF more THEN
-        SELECT r.* INTO memories, counters, labels, links, events, positions
+        SELECT r.* INTO memories, counters, links, events, positions
           FROM erase_rows(agent, ids) r;
     ELSE
-        SELECT 0, 0, 0, 0, 0, 0 INTO memories, counters, labels, links, events, positions;
+        SELECT 0, 0, 0, 0, 0 INTO memories, counters, links, events, positions;
         PERFORM pg_advisory_xact_lock(building)
            FROM (SELECT count(*) FROM rank_indexes r WHERE r.agent_id = agent) one_row;
         PERFORM drop_rank_index(agent);
@@ -56,8 +53,8 @@ COMMENT ON FUNCTION erase_owner_batch IS
 
 -- Each table is read page by page, not row by row in the order of an index.
 CREATE OR REPLACE FUNCTION count_rows(
-    agent text, OUT memories bigint, OUT counters bigint, OUT labels bigint, OUT links bigint,
-    OUT events bigint, OUT runs bigint)
+    agent text, OUT memories bigint, OUT counters bigint, OUT links bigint, OUT events bigint,
+    OUT runs bigint)
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT
     SET enable_seqscan = off SET enable_indexscan = off SET enable_indexonlyscan = off
 AS $function$
@@ -65,7 +62,6 @@ AS $function$
 BEGIN
     memories := (SELECT count(*) FROM agent_memories m WHERE m.agent_id = agent);
     counters := (SELECT count(*) FROM memory_usage u WHERE u.agent_id = agent);
-    labels := (SELECT count(*) FROM memory_labels l WHERE l.agent_id = agent);
     links := (SELECT count(*) FROM memory_links l WHERE l.agent_id = agent);
     events := (SELECT count(*) FROM memory_events e WHERE e.agent_id = agent);
     runs := (SELECT count(*) FROM gc_runs r WHERE r.agent_id = agent);
@@ -77,14 +73,14 @@ COMMENT ON FUNCTION count_rows IS
 
 CREATE OR REPLACE FUNCTION count_owner(agent text)
     RETURNS TABLE (
-        memories bigint, counters bigint, labels bigint, links bigint, events bigint,
-        positions bigint, runs bigint)
+        memories bigint, counters bigint, links bigint, events bigint, positions bigint,
+        runs bigint)
     LANGUAGE plpgsql STABLE ROWS 1 SET search_path FROM CURRENT AS $verb$
 #variable_conflict use_column
 BEGIN
     PERFORM require_owner(agent);
-    SELECT r.memories, r.counters, r.labels, r.links, r.events, r.runs
-      INTO memories, counters, labels, links, events, runs FROM count_rows(agent) r;
+    SELECT r.memories, r.counters, r.links, r.events, r.runs
+      INTO memories, counters, links, events, runs FROM count_rows(agent) r;
     positions := coalesce((SELECT count_positions(r.relation) FROM rank_indexes r
                             WHERE r.agent_id = agent), 0);
     RETURN NEXT;
@@ -98,7 +94,7 @@ COMMENT ON FUNCTION count_owner IS
 -- commits can have no SET search_path, so names are written in full.
 CREATE OR REPLACE PROCEDURE erase_owner(
     agent text, batch_size integer DEFAULT 1000, INOUT memories bigint DEFAULT 0,
-    INOUT counters bigint DEFAULT 0, INOUT labels bigint DEFAULT 0, INOUT links bigint DEFAULT 0,
+    INOUT counters bigint DEFAULT 0, INOUT links bigint DEFAULT 0,
     INOUT events bigint DEFAULT 0, INOUT positions bigint DEFAULT 0, INOUT runs bigint DEFAULT 0)
     LANGUAGE plpgsql
 AS $verb$
@@ -111,7 +107,6 @@ BEGIN
         COMMIT;
         memories := memories + batch.memories;
         counters := counters + batch.counters;
-        labels := labels + batch.labels;
         links := links + batch.links;
         events := events + batch.events;
         positions := positions + batch.positions;
@@ -122,6 +117,6 @@ END
 $verb$;
 
 COMMENT ON PROCEDURE erase_owner IS
-    'Deletes everything of an owner in batches that commit: memories, counters, labels, links, '
+    'Deletes everything of an owner in batches that commit: memories, counters, links, '
     'history, its garbage collections and its rank index. Returns the number of rows of each. '
     'Repeat it if it was interrupted.';

@@ -24,7 +24,6 @@ BEGIN
     PERFORM FROM memory_usage u
       WHERE u.agent_id = agent AND u.memory_id = ANY (ids) ORDER BY u.memory_id FOR UPDATE;
     DELETE FROM memory_usage u WHERE u.agent_id = agent AND u.memory_id = ANY (ids);
-    DELETE FROM memory_labels l WHERE l.agent_id = agent AND l.memory_id = ANY (ids);
     DELETE FROM memory_links l
      WHERE l.agent_id = agent AND (l.source_id = ANY (ids) OR l.target_id = ANY (ids));
     PERFORM forget_positions(agent, ids);
@@ -34,5 +33,5 @@ END
 $function$;
 
 COMMENT ON FUNCTION forget IS
-    'Deletes memories with their counters, labels and links; their history stays. Returns the ids '
+    'Deletes memories with their counters and links; their history stays. Returns the ids '
     'of the memories that existed.';

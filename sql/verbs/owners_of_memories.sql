@@ -1,5 +1,5 @@
 -- For readers.
--- Each step is a lookup in six keys, so the time depends on the number of owners, not of memories.
+-- Each step is a lookup in five keys, so the time depends on the number of owners, not of memories.
 -- A loop, since Citus cannot plan a recursive query over owners.
 CREATE OR REPLACE FUNCTION owners_of_memories(with_leftovers boolean DEFAULT false)
     RETURNS TABLE (agent_id text, has_memories boolean)
@@ -16,7 +16,6 @@ BEGIN
             agent_id := least(
                 of_memories,
                 (SELECT min(u.agent_id) FROM memory_usage u WHERE u.agent_id > last),
-                (SELECT min(l.agent_id) FROM memory_labels l WHERE l.agent_id > last),
                 (SELECT min(l.agent_id) FROM memory_links l WHERE l.agent_id > last),
                 (SELECT min(e.agent_id) FROM memory_events e WHERE e.agent_id > last),
                 (SELECT min(r.agent_id) FROM gc_runs r WHERE r.agent_id > last));

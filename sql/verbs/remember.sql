@@ -2,7 +2,6 @@ CREATE OR REPLACE FUNCTION remember(
     agent text, content text, embedding agent_memories.embedding%TYPE DEFAULT NULL,
     embedding_model text DEFAULT NULL, id uuid DEFAULT NULL, key text DEFAULT NULL,
     @new but content, embedding, embedding_model, id, key: {} {type} DEFAULT NULL@,
-    labels jsonb DEFAULT NULL,
     duplicates text DEFAULT 'bump', near_duplicates float8 DEFAULT NULL,
     check_compliance boolean DEFAULT true, actor text DEFAULT session_user,
     supersede_subject boolean DEFAULT false, run text DEFAULT NULL)
@@ -15,10 +14,9 @@ BEGIN
     SELECT r.ordinal, r.memory_id, r.outcome, r.similarity, r.same_subject FROM remember_rows(
         agent, ARRAY[new_memory(@new: {} => {}@)],
         duplicates, near_duplicates, check_compliance, actor,
-        CASE WHEN labels IS NOT NULL THEN ARRAY[labels] END, supersede_subject, run) r;
+        supersede_subject, run) r;
 END
 $function$;
 
 COMMENT ON FUNCTION remember IS
-    'Stores one memory, unless the same memory exists already; see remember_rows and new_memory. '
-    'labels: a JSON array, such as ["tea", {"value": "Porto", "kind": "concept", "weight": 0.8}].';
+    'Stores one memory, unless the same memory exists already; see remember_rows and new_memory.';

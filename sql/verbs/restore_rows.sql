@@ -1,5 +1,5 @@
 -- Each memory is identified by its id alone. A field of `memories` that is NULL gets its default,
--- as in new_memory; `states` has the rows of other tables: the counters, labels, links and events.
+-- as in new_memory; `states` has the rows of other tables: the counters, links and events.
 -- A line of an export serves for it as it is. The constraints of the tables check every value.
 -- Memories that exist stay as they are, with all that belongs to them, so a call can be repeated.
 CREATE OR REPLACE FUNCTION restore_rows(
@@ -59,15 +59,6 @@ BEGIN
         -- Counters of a memory that was deleted, which the garbage collection had not yet removed.
         ON CONFLICT (agent_id, memory_id) DO UPDATE
        SET (@usage@) = ROW(@usage: excluded.{}@);
-    -- Weights of other systems may be above 1: those of a memory are divided by its greatest.
-    INSERT INTO memory_labels (agent_id, memory_id, kind, value, weight)
-    SELECT agent, s.memory_id, coalesce(l.kind, 'keyword'), l.value,
-           storable_share(coalesce(l.weight, 1) / greatest(
-               max(coalesce(l.weight, 1)) OVER (PARTITION BY s.memory_id), 1))
-      FROM jsonb_to_recordset(restored) s(memory_id uuid, labels jsonb)
-     CROSS JOIN LATERAL jsonb_to_recordset(s.labels)
-                        l(kind text, value text, weight float8)
-        ON CONFLICT DO NOTHING;
     INSERT INTO memory_links (agent_id, source_id, target_id, kind, weight)
     SELECT agent, s.memory_id, l.target_id, coalesce(l.kind, 'related'),
            storable_share(coalesce(l.weight, 1))
@@ -108,6 +99,6 @@ END
 $function$;
 
 COMMENT ON FUNCTION restore_rows IS
-    'Stores memories with their state: status, counters, labels, links and events. outcome: '
+    'Stores memories with their state: status, counters, links and events. outcome: '
     'inserted, known (this id exists; nothing changes) or duplicate (an active memory has its text '
     'and edition).';

@@ -199,6 +199,6 @@ END
 $function$;
 
 COMMENT ON FUNCTION store_memories IS
-    'Stores memories made by new_memory, without their labels, as remember_rows describes. '
+    'Stores memories made by new_memory, as remember_rows describes. '
     'metadata: of the events. superseding: memories that the caller itself supersedes by the only '
     'new one, which begins then if it has no valid_from.';

@@ -1,7 +1,7 @@
 CREATE OR REPLACE FUNCTION supersede(
     agent text, memory_id uuid, new agent_memories, force boolean DEFAULT false,
     check_compliance boolean DEFAULT true, reason text DEFAULT NULL,
-    actor text DEFAULT session_user, metadata jsonb DEFAULT '{}', labels jsonb DEFAULT NULL)
+    actor text DEFAULT session_user, metadata jsonb DEFAULT '{}')
     RETURNS TABLE (successor uuid, outcome text, similarity float8)
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
@@ -35,16 +35,13 @@ BEGIN
     new.subject := coalesce(new.subject, old.subject);
     SELECT * INTO successor, outcome, similarity FROM take_place(
         agent, new, ARRAY[old.id], 'keep', NULL, force, check_compliance, reason, actor, metadata);
-    IF outcome = 'inserted' THEN
-        PERFORM store_labels(agent, ARRAY[successor], ARRAY[labels], reason, actor, metadata);
-    END IF;
     RETURN NEXT;
 END
 $function$;
 
 COMMENT ON FUNCTION supersede IS
     'Stores a memory (made by new_memory) in the place of another, which is invalid from then on. '
-    'labels: a JSON array for the new one. Raises PM005 if both claim the same time, unless force.';
+    'Raises PM005 if both claim the same time, unless force.';
 
 CREATE OR REPLACE FUNCTION take_place(
     agent text, new agent_memories, ids uuid[], duplicates text, near_duplicates float8,

@@ -1,7 +1,7 @@
 -- For readers.
 CREATE OR REPLACE FUNCTION analysed_tables() RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN '{agent_memories,memory_usage,memory_events,memory_labels,memory_links,owner_vectors,
+    RETURN '{agent_memories,memory_usage,memory_events,memory_links,owner_vectors,
 entity_names}'::text[];
 
 COMMENT ON FUNCTION analysed_tables IS

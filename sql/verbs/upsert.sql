@@ -1,8 +1,7 @@
 -- If others add or delete the memory between the lookup and the write, the function tries again.
 CREATE OR REPLACE FUNCTION upsert(
     agent text, memory agent_memories, check_compliance boolean DEFAULT true,
-    reason text DEFAULT NULL, actor text DEFAULT session_user, labels jsonb DEFAULT NULL,
-    run text DEFAULT NULL)
+    reason text DEFAULT NULL, actor text DEFAULT session_user, run text DEFAULT NULL)
     RETURNS TABLE (memory_id uuid, outcome text)
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
@@ -24,7 +23,7 @@ BEGIN
         EXIT WHEN FOUND;
         SELECT r.outcome INTO outcome
           FROM remember_rows(agent, ARRAY[memory], 'keep', NULL, check_compliance, actor,
-                             CASE WHEN labels IS NOT NULL THEN ARRAY[labels] END, run => run) r;
+                             run => run) r;
         IF outcome = 'inserted' THEN
             RETURN NEXT;
             RETURN;
@@ -72,16 +71,12 @@ BEGIN
                                       changed.valid_until, actor, NULL);
         END IF;
     END IF;
-    IF EXISTS (SELECT FROM store_labels(
-            agent, ARRAY[old.id], ARRAY[labels], reason, actor, metadata)) THEN
-        outcome := 'replaced';
-    END IF;
     RETURN NEXT;
 END
 $function$;
 
 COMMENT ON FUNCTION upsert IS
     'Stores a memory made by new_memory under its key, or gives its fields to the memory that has '
-    'this key. Counters, history, labels and links stay, and so do created_at, trust, its decay '
-    'and the tier unless the new memory has them. labels: a JSON array to add. outcome: inserted, '
-    'replaced, or known if nothing differs.';
+    'this key. Counters, history and links stay, and so do created_at, trust, its decay and the '
+    'tier unless the new memory has them. outcome: inserted, replaced, or known if nothing '
+    'differs.';

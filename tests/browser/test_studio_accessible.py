@@ -31,7 +31,6 @@ def addresses(studio: Service) -> dict[str, str]:
         for number in range(12)
     ]
     repo.links.add(OWNER, ids[0], ids[1], "contrast")
-    repo.labels.add(OWNER, ids[0], "commute")
     repo.evaluation.judge(OWNER, ids[0], QUESTION)
     repo.evaluation.judge(OWNER, ids[1], QUESTION, answers=False)
     repo.supersede(OWNER, ids[2], "Ines cycles to work.", reason="she moved", actor="ada")

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from pgrecall import Label, NewMemory, profiles
+from pgrecall import NewMemory, profiles
 from tests.browser.conftest import Open
 from tests.browser.test_studio import QUESTION, asking, owner
 from tests.integration.serving import Service
@@ -102,7 +102,6 @@ def test_a_successor_keeps_what_is_not_changed(
     studio: Service, page_at: Open, owner: str, sought: str
 ) -> None:
     studio.repo.update(owner, sought, entities=["Nora"], subject="bread", metadata={"oven": "old"})
-    studio.repo.labels.add(owner, sought, [Label("baking", "concept", 0.5)])
     page = page_at(f"#memory/{sought}?owner={owner}", key=studio.key(owner))
     page.get_by_role("button", name="Supersede").click()
     dialog = page.get_by_role("dialog")
@@ -114,9 +113,6 @@ def test_a_successor_keeps_what_is_not_changed(
     [new] = studio.repo.list(owner, text="Mondays")
     assert (new.memory_type, new.importance, new.tags) == ("habit", 1.0, ["bread"])
     assert (new.entities, new.subject, new.metadata) == (["Nora"], "bread", {"oven": "old"})
-    assert studio.repo.labels.of(owner, new.id) == [Label("baking", "concept", 0.5)]
-    history = page.get_by_role("list", name="Events, oldest first")
-    assert "labels: none → baking (concept .50)" in history.inner_text()
 
 
 def test_a_turn_is_superseded_in_its_session(studio: Service, page_at: Open, owner: str) -> None:

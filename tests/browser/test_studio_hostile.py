@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pgrecall import Attribute, Label, NewMemory, Profile, Recency, Similarity
+from pgrecall import Attribute, NewMemory, Profile, Recency, Similarity
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.migrate.installing import install
 from pgrecall.testing import new_database
@@ -68,7 +68,6 @@ def test_hostile_texts_stay_texts_in_every_field(studio: Service, page_at: Open)
         for number in (1, 2)
     )
     repo.links.add(OWNER, first, second, text)
-    repo.labels.add(OWNER, first, [Label(text, "concept", 0.5)])
     repo.update(OWNER, first, tags=[f"{text}2"], reason=text, actor=text)
     repo.evaluation.judge(OWNER, first, f"{text} tram", answers=True, actor=text)
     repo.supersede(OWNER, second, f"{text} ferry", reason=text)

@@ -64,18 +64,16 @@ def test_the_score_over_the_next_year_is_what_a_search_will_find(
     assert curve.locator("path.curve").get_attribute("d").count("L") == 365 // 5
 
 
-def test_history_links_labels_and_the_successor_lead_on(
+def test_history_links_and_the_successor_lead_on(
     studio: Service, page_at: Open, owner: str, memory_id: str
 ) -> None:
     [lamp] = studio.repo.list(owner, text="lamp")
     studio.repo.links.add(owner, memory_id, lamp.id, "contrast", weight=0.5)
-    studio.repo.labels.add(owner, memory_id, "commute")
     studio.repo.supersede(owner, memory_id, NEW, reason="she moved", actor="ada")
     page = page_at(f"#memory/{memory_id}?owner={owner}", key=studio.key(owner, scope="read"))
 
     connections = page.get_by_role("region", name="Connections")
     expect(connections).to_contain_text("→ contrast .50 The kitchen has a new blue lamp.")
-    expect(connections).to_contain_text("commute")
     events = page.get_by_role("list", name="Events, oldest first").locator("> li")
     expect(events.first).to_contain_text("stored, dated")  # today, of a year ago
     expect(events.filter(has_text="superseded")).to_contain_text("she moved, by ada")

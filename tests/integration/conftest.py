@@ -33,7 +33,7 @@ Transaction = Callable[..., Any]
 
 OWNED = (
     *("agent_memories", "memory_usage", "memory_events"),
-    *("memory_labels", "memory_links", "gc_runs", "rank_indexes"),
+    *("memory_links", "gc_runs", "rank_indexes"),
     *("owner_vectors", "entity_names"),
 )
 """Tables whose rows belong to an agent or a team; the tables of defaults belong to all."""

@@ -17,10 +17,7 @@ from pgrecall.execution.namespace import Namespace
 from pgrecall.lifecycle.event import Event
 from tests.integration.support import NORTH, contents
 
-TABLES = (
-    *("agent_memories", "memory_usage", "memory_events"),
-    *("memory_labels", "memory_links", "gc_runs"),
-)
+TABLES = ("agent_memories", "memory_usage", "memory_events", "memory_links", "gc_runs")
 
 
 def _named(part: Any, owner: str) -> Any:

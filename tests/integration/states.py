@@ -74,11 +74,6 @@ BELONGINGS = """
 INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count, last_accessed_at)
 SELECT agent_id, id, 3, now() - interval '3 days' FROM pgrecall.agent_memories
  WHERE hashtext(id::text) % 2 = 0 ON CONFLICT DO NOTHING;
-INSERT INTO pgrecall.memory_labels (agent_id, memory_id, kind, value)
-SELECT agent_id, id, 'tag',
-       CASE abs(hashtext(id::text)) % 40 + n WHEN 0 THEN 'onelabel'
-            ELSE 'label ' || abs(hashtext(id::text)) % 40 + n END
-  FROM pgrecall.agent_memories, generate_series(0, 1) n ON CONFLICT DO NOTHING;
 INSERT INTO pgrecall.memory_links (agent_id, source_id, target_id, kind)
 SELECT agent_id, id, far, 'one'
   FROM (SELECT agent_id, id, lead(id, 7) OVER (PARTITION BY agent_id ORDER BY id) far
@@ -132,7 +127,6 @@ SEARCHED: dict[str, dict[str, Any]] = {
     "words exact": {"query_text": "tea milk", "strategy": "exact"},
     "words index": {"query_text": "tea milk", "strategy": "index"},
     "tags index": {"tags": ["draft"], "strategy": "index"},
-    "labels": {"labels": ["onelabel"]},
     "metadata": {"metadata": {"a": {"$gte": 5}}},
     "text": {"text": "tea"},
     "expand": {"expand": 1},
@@ -152,10 +146,10 @@ MORE: dict[str, More] = {
     "context diversity": lambda r, ids, at: r.context(
         "one", at(3), query_text="tea", diversity=0.3, max_similarity=0.9
     ),
-    "list labels total": lambda r, ids, at: r.list("one", labels=["onelabel"], total=True),
+    "list tags total": lambda r, ids, at: r.list("one", tags=["draft"], total=True),
     "list text total": lambda r, ids, at: r.list("one", text="tea", total=True),
     "list min_trust": lambda r, ids, at: r.list("one", order="retrieval_count", min_trust=0.1),
-    "count labels": lambda r, ids, at: r.count("one", labels=["onelabel"]),
+    "count tags": lambda r, ids, at: r.count("one", tags=["draft"]),
     "get by key": lambda r, ids, at: r.get("one", key="key 100"),
     "get_many 100": lambda r, ids, at: r.get_many("one", ids),
     "touch 100": lambda r, ids, at: r.touch("one", ids),
@@ -176,7 +170,7 @@ MORE: dict[str, More] = {
     ),
     "update content": lambda r, ids, at: r.update("one", ids[0], content="new", embedding=at(2)),
     "delete tags dry": lambda r, ids, at: r.delete("one", tags=["draft"], dry_run=True),
-    "delete labels": lambda r, ids, at: r.delete("one", labels=["onelabel"]),
+    "delete tags": lambda r, ids, at: r.delete("one", tags=["draft"]),
     "erase 100": lambda r, ids, at: r.erase("one", ids),
     "collect max_live": lambda r, ids, at: r.upkeep.collect_garbage(
         GarbagePolicy(max_live=100, max_event_age_hours=24), agent_id="one"

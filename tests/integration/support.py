@@ -102,7 +102,7 @@ class _Awaited:
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._repository, name)
-        if isinstance(attribute, AsyncMemoryRepository | Namespace):  # that of teams, or labels
+        if isinstance(attribute, AsyncMemoryRepository | Namespace):  # that of teams, or links
             return awaited(attribute, self._wait)
         if not inspect.iscoroutinefunction(attribute):
             return attribute

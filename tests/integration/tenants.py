@@ -42,7 +42,7 @@ def guard(url: str, *, schema: str | None = None) -> str:
 
 
 def furnish(url: str, tenant: str, at: Direction = at) -> None:
-    """Gives a tenant and its team memories, counters, labels, links, history and rank indexes."""
+    """Gives a tenant and its team memories, counters, links, history and rank indexes."""
     repo = repository_on("sync", url)
     for one in (repo, repo.teams):
         new = [
@@ -59,7 +59,6 @@ def furnish(url: str, tenant: str, at: Direction = at) -> None:
         over = replace(over, session="s", turn=0)
         ids = one.add_many(tenant, [*new, task, over])
         one.touch(tenant, ids[:-2])
-        one.labels.add(tenant, ids[0], [f"{tenant}label"])
         one.links.add(tenant, ids[0], ids[1], tenant)
         one.record_outcome(tenant, ids[0], "success", reason=tenant, query=f"{tenant}secret?")
         one.evaluation.judge(tenant, ids[1], f"{tenant}secret?")

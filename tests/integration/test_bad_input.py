@@ -22,7 +22,6 @@ from sqlalchemy import Connection, Engine, event, text
 from pgrecall import (
     GarbagePolicy,
     JudgedQuery,
-    Label,
     MemoryRepository,
     NewMemory,
     Profile,
@@ -153,7 +152,6 @@ CALLS: dict[str, Call] = {
         {},
         [*(field.name for field in fields(NewMemory) if field.init), UNKNOWN],
     ),
-    "Label": _made(Label, lambda repo, label: repo.labels.add("a", ID, label), value="a"),
     "JudgedQuery": _made(
         JudgedQuery,
         lambda repo, one: repo.evaluation.evaluate("a", [one]),
@@ -263,7 +261,7 @@ WRITTEN = text(
     "(SELECT sum(retrieval_count) FROM pgrecall.memory_usage), "
     "(SELECT string_agg(format('%s %s', m.id, m.xmin), ',' ORDER BY id) "
     "FROM pgrecall.agent_memories m), "
-    "(SELECT count(*) FROM pgrecall.memory_labels), (SELECT count(*) FROM pgrecall.memory_links), "
+    "(SELECT count(*) FROM pgrecall.memory_links), "
     "(SELECT count(*) FROM pgrecall.gc_runs), (SELECT count(*) FROM pgrecall.rank_indexes)"
 )
 

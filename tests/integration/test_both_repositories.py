@@ -18,7 +18,6 @@ from sqlalchemy import Engine
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
-from pgrecall.core.label import Label
 from pgrecall.errors import EmbedderRequired, InvalidVector, MemoryNotFound, SupersessionConflict
 from tests.calls import OF_ALL, operations, shown
 from tests.integration.conftest import OWNED, Work, in_transaction
@@ -46,7 +45,6 @@ def furnish(repo: MemoryRepository) -> None:
     repo.add("another", NewMemory("memory of another", embedding=NORTH))
     repo.add(A, NewMemory("waiting", id=WAITING, embedding=at(80), requires_approval=True))
     repo.links.add(A, ONE, TWO, "next", weight=0.5)
-    repo.labels.add(A, ONE, Label("x", "tag", 0.5))
     repo.record_outcome(A, ONE, "success", query="memory 1")
     repo.invalidate(A, GONE)
 
@@ -176,7 +174,7 @@ def event_types(engine: Engine) -> Counter[str]:
 
 
 LATER = {
-    *("add", "add_many", "context", "evaluation.tune", "get", "labels.add", "list", "plan"),
+    *("add", "add_many", "context", "evaluation.tune", "get", "links.add", "list", "plan"),
     *("rank_indexes.build", "search", "supersede", "transfer.export", "transfer.restore"),
     *("upkeep.collect_garbage", "upkeep.consolidate", "upkeep.erase_owner", "upsert_many"),
 }

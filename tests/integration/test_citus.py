@@ -151,7 +151,6 @@ def things(session: psycopg.Connection, repo: MemoryRepository) -> dict[str, str
     ids = {}
     for one in (repo.teams, repo):
         ids = dict(enumerate(one.add_many("one", [*new, waiting, over])))
-        one.labels.add("one", ids[0], ["onelabel"])
         one.links.add("one", ids[0], ids[1], "one")
         one.record_outcome("one", ids[0], "success", query="onesecret?")
         one.invalidate("one", ids[5])
@@ -240,7 +239,7 @@ QUESTIONS: dict[str, Callable[[MemoryRepository], Any]] = {
     "a session": lambda r: r.search("ada", "red 3", expand_session=1, min_score=0.1, **ALL),
     "linked": lambda r: r.search("ada", "red 3", expand=2, **ALL),
     "filtered": lambda r: r.search(
-        "ada", "blue 3", where=r.memories.c.importance > 0.4, labels=["x"], **ALL
+        "ada", "blue 3", where=r.memories.c.importance > 0.4, tags=["x"], **ALL
     ),
     "a context": lambda r: [
         one.hit
@@ -249,9 +248,7 @@ QUESTIONS: dict[str, Callable[[MemoryRepository], Any]] = {
     "a context of sessions": lambda r: [
         one.hit for one in r.context("ada", "blue 3", expand_session=1, diversity=0.3, **ALL).packed
     ],
-    "labelled": lambda r: [
-        one.hit for one in r.context("ada", "blue 3", labels=["x"], **ALL).packed
-    ],
+    "tagged": lambda r: [one.hit for one in r.context("ada", "blue 3", tags=["x"], **ALL).packed],
     "reranked": lambda r: r.search("ada", "red 3", rerank=shortest, **ALL),
     "decayed": lambda r: r.search("ada", "red 3", profile=DECAYING, **ALL),
     "by a number in metadata": lambda r: r.search("ada", "red 3", profile=VIEWED, **ALL),
@@ -263,7 +260,7 @@ QUESTIONS: dict[str, Callable[[MemoryRepository], Any]] = {
 
 
 def of_teams(repo: MemoryRepository) -> None:
-    """Adds twelve turns of an agent and of each of three teams, some of them linked or labelled."""
+    """Adds twelve turns of an agent and of each of three teams, some of them linked or tagged."""
     owners = ((repo, "ada"), *((repo.teams, name) for name in ("red", "blue", "green")))
     for place, (of, name) in enumerate(owners):
         ids = [number(100 * place + n) for n in range(12)]
@@ -278,14 +275,13 @@ def of_teams(repo: MemoryRepository) -> None:
                 importance=n / 12,
                 trust=n / 12,
                 metadata={"views": n % 5},
+                tags=["x"] if n in (3, 9) else [],
             )
             for n in range(12)
         ]
         of.add_many(name, new)
         of.links.add(name, ids[2], ids[7])
         of.record_outcome(name, ids[11], "success")
-        for labelled in (ids[3], ids[9]):
-            of.labels.add(name, labelled, ["x"])
 
 
 @pytest.fixture(scope="module")
@@ -301,7 +297,7 @@ IN_PSQL = {
     "recall": "recall('ada', '{query}', {asked})",
     "recall, with its signals": "recall('ada', '{query}', {asked}, profile => 'five_factor')",
     "a session": "recall('ada', '{query}', {asked}, expand_session => 1, min_score => 0.1)",
-    "filtered": "recall('ada', '{query}', {asked}, labels => '{{x}}', min_trust => 0)",
+    "filtered": "recall('ada', '{query}', {asked}, tags => '{{x}}', min_trust => 0)",
     "a context": "context('ada', '{query}', {asked}, max_similarity => 0.99)",
     "a context of sessions": "context('ada', '{query}', {asked}, expand_session => 1)",
     "relevant": "context('ada', '{query}', {asked}, min_relevance => 0.3)",

@@ -83,10 +83,7 @@ def test_what_is_added_is_found(as_installed: Run, url: str) -> None:
 
 
 def test_search_filters_counts_and_shows_a_table(run: Run, url: str) -> None:
-    options = (
-        *(("--tag", "x"), ("--type", "preference")),
-        *(("--entity", "Ines"), ("--label", "drinks")),
-    )
+    options = (("--tag", "x"), ("--type", "preference"), ("--entity", "Ines"))
     run("add", "tea", "--agent", "a", *(word for option in options for word in option))
     run("add", "tea too", "--agent", "a")
     asked = ("search", "tea", "--agent", "a", "--json")

@@ -16,7 +16,6 @@ import pytest
 from sqlalchemy import Engine
 
 from pgrecall import Memory, NewMemory, profiles, score
-from pgrecall.core.label import Label
 from pgrecall.errors import InputError
 from tests.conftest import DIMENSIONS
 from tests.integration.compass import Compass
@@ -228,7 +227,6 @@ def test_one_memory_stands_for_its_sources(mine: Owner, by: str) -> None:
         use = {"usefulness": 0.125 if n else 0.375, "confidence": 0.5 + n / 10}
         text = str(10 + 2 * n)
         ids.append(mine.add(north(text, **kind, **(use | times | given), embedding=at(10 + 2 * n))))
-        mine.labels.add(ids[-1], [Label("drink", "concept", 0.2 * n), f"l{n}"])
     asked: list[list[str]] = []
 
     def summarise(texts: list[str]) -> str:
@@ -253,9 +251,6 @@ def test_one_memory_stands_for_its_sources(mine: Owner, by: str) -> None:
     assert new.usefulness == pytest.approx(0.625 / 3)
     assert (new.valid_until, new.expires_at) == (now + DAY, now + 8 * DAY)
     assert (new.compliant, new.has_errors, new.metadata) == (None, True, {"consolidates": 3})
-    labels = {(one.value, one.kind): one.weight for one in mine.labels.of(memory_id)}
-    own = {(f"l{n}", "keyword"): 1.0 for n in range(3)}
-    assert labels == own | {("drink", "concept"): pytest.approx(0.4)}
     links = [(link.target_id, link.kind, link.weight) for link in mine.links.of(memory_id)]
     assert links == [(source, "consolidates", 1.0) for source in sorted(ids)]
     for source in ids:

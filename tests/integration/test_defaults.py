@@ -25,7 +25,7 @@ from mcp.client.client import Client
 from sqlalchemy import Engine
 from typer.main import get_command
 
-from pgrecall import GarbagePolicy, Label, Memory, MemoryRepository, NewMemory, migrate
+from pgrecall import GarbagePolicy, Memory, MemoryRepository, NewMemory, migrate
 from pgrecall.cli.main import app
 from tests.integration.serving import Service
 from tests.integration.support import sql
@@ -49,9 +49,6 @@ FUNCTIONS = {
     "update_memory": "update",
     "move_tier": "upkeep.promote",
     "record_feedback": "feedback",
-    "label": "labels.add",
-    "unlabel": "labels.remove",
-    "labels": "labels.of",
     "link": "links.add",
     "unlink": "links.remove",
     "links": "links.of",
@@ -97,7 +94,6 @@ REQUESTS = {
         for name in ("invalidate", "revive", "upkeep.approve", "upkeep.reject")
     },
     "GET /memories/{memory_id}/links": "links.of",
-    "GET /memories/{memory_id}/labels": "labels.of",
     "POST /judgements": "evaluation.judge",
     "GET /judgements": "evaluation.judged_queries",
     "POST /evaluate": "evaluation.evaluate",
@@ -132,10 +128,6 @@ COMMANDS = {
     "trust": "upkeep.adjust_trust",
     "complete-tasks": "upkeep.complete_stale_tasks",
     "gc": "upkeep.collect_garbage",
-    "label": "labels.add",
-    "unlabel": "labels.remove",
-    "labels": "labels.of",
-    "labelled": "labels.find",
     "link": "links.add",
     "unlink": "links.remove",
     "links": "links.of",
@@ -176,8 +168,6 @@ def defaults_of(name: str) -> dict[str, Any]:
     if "policy" in found:
         found |= {field.name: normal(field.default) for field in fields(GarbagePolicy)}
         found["policy"] = found["name"]
-    if name.startswith("labels."):
-        found |= {"kinds": [Label("a").kind], "weights": [Label("a").weight]}
     return found
 
 

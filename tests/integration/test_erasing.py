@@ -25,7 +25,7 @@ from tests.migrations.asking import wait_until
 SECRET = "xyzzysecret"
 VECTOR = [0.11, 0.23, 0.37, 0.41, 0.53, 0.61, 0.79, 0.83]
 TABLES = (
-    *("agent_memories", "memory_usage", "memory_events", "memory_labels", "memory_links"),
+    *("agent_memories", "memory_usage", "memory_events", "memory_links"),
     *("gc_runs", "rank_indexes", "owner_vectors", "entity_names"),
 )
 
@@ -41,7 +41,6 @@ def live(
     mine.touch(one)
     mine.update(one, content=f"{secret} again", embedding=vector)
     mine.feedback(one, "useful", context=secret, query=secret)
-    mine.labels.add(one, [secret, "y"])
     mine.links.add(one, others[0])
     mine.links.add(others[1], one)
     mine.links.add(others[2], one, "consolidates")
@@ -49,7 +48,6 @@ def live(
     mine.links.remove(others[0], one)
     mine.repo.rank_indexes.build(agent_id=mine.name, at_least=1)
     mine.collect_garbage()
-    mine.labels.add(last, "stays")
     mine.links.add(last, others[0])
     mine.feedback(last, "useful", context="stays")
     return one, [before, *others, last]
@@ -86,8 +84,8 @@ def test_nothing_of_an_erased_memory_is_in_any_table(mine: Owner, deleted: bool)
     assert erased == replace(counted, dry_run=False)
     assert SECRET not in stored(mine)
     assert str(one) not in stored(mine)
-    events = 1 + 1 + 1 + 1 + 1 + deleted
-    there: dict[str, Any] = {"memories": 1, "counters": 1, "labels": 2, "links": 3}
+    events = 1 + 1 + 1 + 1 + deleted
+    there: dict[str, Any] = {"memories": 1, "counters": 1, "links": 3}
     there["positions"] = 2  # one among those of memories used since the build
     there = dict.fromkeys(there, 0) if deleted else there
     # In the row of the one before and its history; in those of four links, one of them removed.

@@ -29,7 +29,6 @@ from pgrecall import (
     Evaluation,
     Floor,
     JudgedQuery,
-    Label,
     MemoryRepository,
     NewMemory,
     Profile,
@@ -84,8 +83,6 @@ def fill(repo: MemoryRepository, engine: Engine, owner: str, size: int) -> list[
         count = dice.choice([0, 1, 20, 51, dice.randint(0, 60)])
         at = dice.choice([None, before(dice.uniform(-20, 200))])
         sql(engine, usage, owner=owner, id=id_, count=count, at=at)
-    for id_ in ids[::9]:
-        repo.labels.add(owner, id_, [Label("porto", "concept")])
     repo.invalidate(owner, ids[4::11])
     repo.upkeep.complete_stale_tasks(owner, older_than=NOW - before(250))
     return ids
@@ -268,7 +265,7 @@ def test_filters_and_thresholds_are_those_of_a_search(world: World, moments: str
         several = {"tags": ["a", "b"], "text": "tea or rain", "where": c.usefulness > 0.1}
         cases: tuple[dict[str, Any], ...] = (
             *({"include_invalid": True}, {"min_trust": 0.3}, {"min_score": 0.4137}),
-            *({"labels": ["porto"], "label_kinds": ["concept"]}, {"text": "the"}),
+            {"text": "the"},
             {"where": [c.importance > 0.3, c.confidence < 0.8]},
             several | {"include_invalid": True, "min_trust": 0.1, "min_score": 0.2137},
         )

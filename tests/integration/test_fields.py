@@ -89,7 +89,7 @@ DECIDED = {
     "expires_at": None,
 }
 """What the database decides of a memory that says nothing."""
-NAMES = {field.name for field in fields(NewMemory)} - {"key", "labels"}
+NAMES = {field.name for field in fields(NewMemory)} - {"key"}
 """Of what is stored; a key is not, an id is made from it."""
 
 

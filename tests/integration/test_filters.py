@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, Table, and_, exists, func, or_, select, text
 
-from pgrecall import Label, MemoryRepository
+from pgrecall import MemoryRepository
 from pgrecall.core.limits import MAX_COMPARISONS, MAX_DEPTH, MAX_TEXT_LENGTH, MAX_VALUES
 from pgrecall.core.metadata_path import path_of
 from pgrecall.errors import DatabaseError, InputError, UnknownName
@@ -38,7 +38,6 @@ STOCK = [
         metadata={"n": 1, "deep": {"list": [1, 2]}, "on": True},
         importance=0.9,
         created_at=before(10),
-        labels=["tea", Label("sea", "concept")],
         trust=0.8,
         trust_curve="exponential",
         trust_half_life_hours=24,
@@ -55,7 +54,6 @@ STOCK = [
         importance=0.2,
         created_at=before(5),
         expires_at=None,
-        labels=[Label("tea", "concept"), Label("%s", "tag")],
         trust=0.6,
         compliant=False,
         **named(("meta", "decision", "art", "y", "out", "semantic", "json")),
@@ -146,10 +144,6 @@ PASSES: list[tuple[dict[str, Any], set[str]]] = [
     ({"min_trust": 0}, ACTIVE - {"undated"}),
     ({"min_trust": 0.41, "as_of": NOW}, {"harbour"}),  # of 0.8 a half is left
     ({"min_trust": 0.39, "as_of": NOW}, {"harbour", "reef"}),
-    ({"labels": ["tea"]}, {"reef", "harbour"}),
-    ({"labels": ["tea"], "label_kinds": ["concept"]}, {"harbour"}),
-    ({"labels": ["%s", "sea"]}, {"reef", "harbour"}),
-    ({"labels": ["nothing"]}, set()),
     ({"components": ["hunter"]}, {"reef"}),
     ({"output_types": ["decision", "other"]}, {"harbour"}),
     ({"domains": ["law"]}, {"reef"}),
@@ -347,7 +341,7 @@ MANY = [f"t{number}" for number in range(MAX_VALUES + 1)]
         ({"metadata": {"a": {"$eq": nested(MAX_DEPTH - 1)}}}, "32 levels"),
         ({"metadata": {".".join("a" * 33): 1}}, "32 keys"),
         ({"metadata": {"a" * 10_001: {"$gt": 1}}}, "10,000 characters"),
-        *(({name: MANY}, "1,000 texts") for name in ("tags", "labels", "all_entities")),
+        *(({name: MANY}, "1,000 texts") for name in ("tags", "all_entities")),
         ({"teams": MANY}, "1,000 texts"),
         ({"tags": ["x" * (MAX_TEXT_LENGTH + 1)]}, "500,000 characters"),
     ],

@@ -93,7 +93,7 @@ EXPIRE = "UPDATE pgrecall.agent_memories SET expires_at = now() - interval '1 ho
 
 def test_status_says_what_to_do_and_upkeep_does_it(run: Run, local_url: str) -> None:
     with psycopg.connect(local_url, autocommit=True) as connection:
-        for table in ("agent_memories", "memory_usage", "memory_events", "memory_labels"):
+        for table in ("agent_memories", "memory_usage", "memory_events"):
             connection.execute(f"VACUUM ANALYZE pgrecall.{table}".encode())  # others left rows
         connection.execute("VACUUM ANALYZE pgrecall.memory_links, pgrecall.entity_names")
         connection.execute("VACUUM ANALYZE pgrecall.owner_vectors")

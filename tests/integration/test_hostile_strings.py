@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from pgrecall import Label, MemoryRepository, NewMemory, Profile
+from pgrecall import MemoryRepository, NewMemory, Profile
 from pgrecall.core.limits import MAX_FILTER_TEXT
 from pgrecall.errors import UnknownName
 from pgrecall.execution.error_mapping import map_errors
@@ -86,7 +86,7 @@ def test_a_text_is_stored_known_again_and_found_verbatim(
 
 
 @each_hostile
-def test_owners_entities_labels_links_and_notes_are_told_apart_verbatim(
+def test_owners_entities_links_and_notes_are_told_apart_verbatim(
     shared_engine: Engine, connection: Connection, agent: str, text: str
 ) -> None:
     name, team = cut(text), f"{cut(text)} {agent}"
@@ -104,17 +104,10 @@ def test_owners_entities_labels_links_and_notes_are_told_apart_verbatim(
     assert recall(connection, "trust", f"nobody {name}") == []
 
     other = owner.add(north("other"))
-    owner.labels.add(other, name[:-1] or "x")
-    label = Label(name, "component")
-    owner.labels.add(memory_id, label)
     owner.links.add(memory_id, other, name)
-    assert owner.labels.of(memory_id) == [label]
-    assert [m.content for m, _ in owner.labels.find(name, kinds=["component"])] == ["own"]
-    assert contents(owner.search(NORTH, labels=[name])) == ["own"]
     assert [link.kind for link in owner.links.of(memory_id)] == [name]
     assert owner.links.remove(memory_id, other, name[:-1] or "x") is False
     assert owner.links.remove(memory_id, other, name) is True
-    assert owner.labels.remove(memory_id, label) == 1
 
     if name.strip():
         note: dict[str, Any] = {"actor": name, "metadata": {text: [text]}}

@@ -22,7 +22,6 @@ GRACE = """
 {"agent_id": "%(agent)s", "id": "mem_2", "body": "second", "embedding": null, \
 "status": "archived", "superseded_by": "mem_3", "invalidated_at": "2026-06-02T00:00:00Z", \
 "invalidation_reason": "superseded", \
-"labels": [{"value": "tea", "weight": 4}, {"value": "x", "kind": "tag", "weight": 2}], \
 "links": ["mem_3", {"target_id": "mem_1", "kind": "next", "weight": 0.25}]}
 {"team_id": "%(agent)s", "id": 7, "body": "of the team", "embedding": null, "trust": 0.25, \
 "success_count": 2, "failure_count": 1, "feedback_up": 3, "feedback_down": 1}
@@ -62,8 +61,6 @@ def test_what_another_system_knew_comes_along(mine: Owner, tmp_path: Path) -> No
     assert (first.retrieval_count, first.status) == (12, "active")
     assert (second.status, second.superseded_by) == ("archived", three)
     assert second.invalidated_at == datetime(2026, 6, 2, tzinfo=UTC)
-    labels = {(label.value, label.kind, label.weight) for label in mine.labels.of(two)}
-    assert labels == {("tea", "keyword", 1.0), ("x", "tag", 0.5)}
     links = {(link.target_id, link.kind, link.weight) for link in mine.links.of(two)}
     assert links == {(three, "related", 1.0), (one, "next", 0.25)}
     assert [event.event_type for event in mine.history(two)] == ["initial"]
@@ -84,8 +81,6 @@ BAD: tuple[tuple[dict[str, Any], str], ...] = (
     ({"last_accessed_at": "2026-05-01 10:00"}, "last_accessed_at has no time zone"),
     ({"updated_at": "soon"}, "updated_at is not an ISO 8601 time"),
     ({"superseded_by": ""}, "superseded_by must be a text"),
-    ({"labels": [{"value": "x", "kind": "odd"}]}, r"unknown kind of labels\[0\] 'odd'"),
-    ({"labels": [{"value": "x", "weight": -1}]}, r"weight of labels\[0\]"),
     ({"links": [{"to": "x"}]}, r"links\[0\]: unknown field to"),
     ({"events": [{"reason": "x"}]}, r"event_type of events\[0\]"),
     ({"key": "k", "id": str(UUID(int=1))}, "is not that of key 'k'"),
@@ -109,7 +104,7 @@ def test_state_that_cannot_be_is_refused_and_named(
 
 def test_null_is_a_field_that_is_not_given(mine: Owner, tmp_path: Path) -> None:
     nothing = dict.fromkeys(
-        ("metadata", "tags", "entities", "memory_type", "importance", "tier", "subject", "labels")
+        ("metadata", "tags", "entities", "memory_type", "importance", "tier", "subject")
     )
     foreign = {"their_id": None, "text": "y", "uses": None, "meta": None}
     of_state = {
@@ -129,7 +124,7 @@ def test_null_is_a_field_that_is_not_given(mine: Owner, tmp_path: Path) -> None:
     plain = mine.add(NewMemory("plain", embedding=None))
     usual = mine.read(plain)
     first, second = (mine.read(mine.resolve(key)) for key in "xy")
-    for name in (*nothing.keys() - {"labels"}, "status", "expires_at"):
+    for name in (*nothing, "status", "expires_at"):
         assert getattr(first, name) == getattr(usual, name), name
     assert (second.content, second.metadata) == ("y", {"lang": "en"})
 
@@ -156,7 +151,8 @@ def test_all_unknown_fields_of_a_file_are_named_at_once(mine: Owner, tmp_path: P
 
 
 def test_the_database_checks_what_is_restored_by_sql(mine: Owner) -> None:
-    for bad in ('{"retrieval_count": -1}', '{"labels": [{"value": "x", "kind": "y"}]}'):
+    link = {"target_id": str(UUID(int=1)), "kind": ""}
+    for bad in ('{"retrieval_count": -1}', json.dumps({"links": [link]})):
         with pytest.raises(Exception, match="violates check constraint"):
             mine.sql(
                 "SELECT * FROM pgrecall.restore_rows(:agent, "

@@ -138,17 +138,13 @@ def test_requests_judge_and_list(service: Service, agent: str) -> None:
     assert reader.post("/judgements", json=body).status_code == 403
 
 
-def test_requests_read_links_and_labels_and_change_what_is_found(
-    service: Service, agent: str
-) -> None:
+def test_requests_read_links_and_change_what_is_found(service: Service, agent: str) -> None:
     client = service.client(agent)
-    one = stored(client, "Ines drinks tea.", labels=["drinks"])
+    one = stored(client, "Ines drinks tea.")
     two = stored(client, "Ines likes milk in it.")
     service.repo.links.add(agent, one, two, "next", weight=0.5)
     [link] = client.get(f"/memories/{two}/links").json()["links"]
     assert link == {"source_id": one, "target_id": two, "kind": "next", "weight": 0.5}
-    [label] = client.get(f"/memories/{one}/labels").json()["labels"]
-    assert label == {"value": "drinks", "kind": "keyword", "weight": 1.0}
 
     def changed(verb: str, memory: str = one, **body: Any) -> Any:
         return client.post(f"/memories/{memory}/{verb}", json=body).json()["changed"]

@@ -64,7 +64,6 @@ def garbage(repo: MemoryRepository) -> None:
     repo.update(A, number(5), created_at=OLD)
     repo.touch(A, [number(n) for n in range(9)])
     for n in range(9):
-        repo.labels.add(A, number(n), "x")
         repo.links.add(A, number(n), number((n + 4) % 9))
 
 
@@ -72,7 +71,6 @@ def orphans(engine: Engine) -> None:
     for n in range(100, 103):
         for statement in (
             "memory_usage (agent_id, memory_id) VALUES (:agent, :gone)",
-            "memory_labels VALUES (:agent, :gone, 'tag', 'x')",
             "memory_links VALUES (:agent, :gone, gen_random_uuid(), 'x')",
         ):
             sql(engine, f"INSERT INTO pgrecall.{statement}", agent=A, gone=number(n))

@@ -300,34 +300,7 @@ def test_each_option_of_the_garbage_collection_counts(run: Run) -> None:
         assert (done["archived"], done["deleted"]) == (archived, deleted), options
 
 
-# Labels and links
-
-
-def test_labels_are_given_found_and_taken(run: Run, mine: Owner, memory: UUID) -> None:
-    mine.add("Ines drinks coffee")
-    given = run("label", memory, "tea", "drink", "--weight", "0.5", "--json")
-    heavier = run("label", memory, "Ines", "--kind", "concept")
-
-    records = run("labels", memory, "--json").records
-    shown = run("labels", memory)
-    found = run("labelled", "tea", "Ines", "--json").records
-    kept_out = run("labelled", "tea", "--kind", "concept", "--json").records
-    searched = run("search", "Ines", "--label", "tea", "--json").records
-    [why] = run("explain", memory, "Ines", "--label", "milk", "--json").records
-    taken = run("unlabel", memory, "tea", "milk", "--json")
-
-    assert (given.records, heavier.out.strip()) == ([{"labelled": 2}], "1 label added")
-    told = [("Ines", "concept", 1.0), ("drink", "keyword", 0.5), ("tea", "keyword", 0.5)]
-    assert [tuple(record.values()) for record in records] == told
-    assert list(records[0]) == ["value", "kind", "weight"]
-    lines = [line.split() for line in shown.out.splitlines()]
-    assert lines == [[f"{weight:.3f}", kind, value] for value, kind, weight in told]
-    assert found == [{"id": str(memory), "weight": 1.5, "content": "Ines drinks tea"}]
-    assert kept_out == []
-    assert [hit["id"] for hit in searched] == [str(memory)]
-    assert "filtered by labels" in why["reasons"][0]
-    assert taken.records == [{"unlabelled": 1}]
-    assert run("labelled", "tea", "--json").records == []
+# Links
 
 
 def test_links_are_made_shown_and_followed(run: Run, mine: Owner) -> None:
@@ -457,8 +430,7 @@ def test_every_command_works_on_a_team_and_leaves_the_agent_alone(run: Run, mine
     commands: list[tuple[object, ...]] = [
         *(("outcome", one, "success"), ("trust", one, "0.1", "--reason", "why", "--actor", "Ann")),
         *(("feedback", one, "useful"), ("demote", one)),
-        *(("promote", one), ("invalidate", one), ("revive", one), ("label", one, "x")),
-        *(("labels", one), ("labelled", "x"), ("unlabel", one, "x"), ("link", one, other)),
+        *(("promote", one), ("invalidate", one), ("revive", one), ("link", one, other)),
         *(("links", one), ("unlink", one, other), ("near-duplicates", "--threshold", "0")),
         *(("clusters", *everything), ("complete-tasks",), ("prune", "--days", "1")),
         *(("supersede", other, "of the team now"), ("history", one), ("consolidate", *everything)),
@@ -470,7 +442,7 @@ def test_every_command_works_on_a_team_and_leaves_the_agent_alone(run: Run, mine
     assert {name: result.err for name, result in done.items() if result.code} == {}
     assert [name for name, result in done.items() if not result.records] == []
     numbers = {key: n for result in done.values() for key, n in result.records[0].items()}
-    for name in ("demoted", "promoted", "invalidated", "revived", "labelled", "unlabelled"):
+    for name in ("demoted", "promoted", "invalidated", "revived"):
         assert numbers[name] == 1, name
     assert (mine.everything(), mine.team.count()) == (stored, 0)
     assert run("outcome", ours, "success", *team).code == 2
@@ -482,11 +454,11 @@ ID = "{id}"
 NO_SUCH_MEMORY: list[tuple[str, ...]] = [
     *(("outcome", ID, "success"), ("trust", ID, "0.1", "--reason", "x", "--actor", "y")),
     *(("feedback", ID, "useful"), ("supersede", ID, "new")),
-    *(("label", ID, "x"), ("unlabel", ID, "x"), ("link", ID, UNKNOWN)),
+    ("link", ID, UNKNOWN),
 ]
 OTHERS: list[tuple[str, ...]] = [
     *(("history", ID), ("invalidate", ID), ("revive", ID), ("promote", ID), ("demote", ID)),
-    *(("delete", ID), ("labels", ID), ("links", ID), ("unlink", ID, UNKNOWN)),
+    *(("delete", ID), ("links", ID), ("unlink", ID, UNKNOWN)),
 ]
 
 
@@ -559,9 +531,6 @@ REFUSED: list[tuple[tuple[str, ...], str]] = [
     (("complete-tasks", "--days", "-1"), "older_than"),
     (("complete-tasks", "--days", "inf"), "--days"),
     (("prune", "--days", "1e12"), "--days"),
-    (("label", ID, "x", "--kind", "colour"), "colour"),
-    (("label", ID), "LABEL"),
-    (("labelled", "x", "--kind", "colour"), "colour"),
     (("add", "x", "--duplicates", "drop"), "drop"),
     (("add", "x", "--tier", "eternal"), "tier"),
 ]
@@ -588,7 +557,6 @@ def test_bad_values_end_with_two_say_why_and_change_nothing(
 def test_what_was_written_cannot_speak_to_the_terminal(run: Run, mine: Owner) -> None:
     evil = Owner(mine.bind, f"{mine.name} {EVIL}", embedder=LocalEmbedder())
     ids = evil.add_many([f"{EVIL} {text}" for text in SAME])
-    evil.labels.add(ids[0], EVIL)
     evil.links.add(ids[0], ids[1], EVIL)
     of = ("-a", evil.name)
     note = ("--reason", EVIL, "--actor", EVIL, *of)
@@ -599,14 +567,12 @@ def test_what_was_written_cannot_speak_to_the_terminal(run: Run, mine: Owner) ->
         "outcome": run("outcome", ids[0], "success", *note),
         "feedback": run("feedback", ids[0], "useful", "--context", EVIL, *of),
         "history": run("history", ids[0], *of),
-        "labels": run("labels", ids[0], *of),
-        "labelled": run("labelled", EVIL, *of),
         "links": run("links", ids[0], *of),
         "near-duplicates": run("near-duplicates", *of, "--threshold", "0.5"),
         "clusters": run("clusters", *cluster),
         "add": run("add", f"{EVIL} {SAME[0]}", *note[2:]),
         "unknown": run("outcome", UNKNOWN, "success", *of),
-        "search": run("search", EVIL, *of, "--label", EVIL),
+        "search": run("search", EVIL, *of, "--tag", EVIL),
         "explain": run("explain", ids[0], EVIL, *of),
         "consolidate": run("consolidate", *cluster, "--actor", EVIL),
         "gc": run("gc", *of, "--policy", EVIL),
@@ -616,7 +582,7 @@ def test_what_was_written_cannot_speak_to_the_terminal(run: Run, mine: Owner) ->
     said = {name: done.out + done.err for name, done in shown.items()}
     assert [name for name, text in said.items() if CONTROLS & set(text)] == []
     assert {name: done.code for name, done in shown.items() if done.code} == {"unknown": 2}
-    for name in ("history", "labels", "labelled", "links", "near-duplicates", "clusters"):
+    for name in ("history", "links", "near-duplicates", "clusters"):
         assert "[bold]x[/bold] [/nothing]" in " ".join(said[name].split()), name
 
 

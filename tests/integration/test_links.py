@@ -10,7 +10,6 @@ import pytest
 from sqlalchemy import Engine
 
 from pgrecall import NewMemory, ScoredMemory
-from pgrecall.core.label import Label
 from pgrecall.errors import MemoryNotFound
 from pgrecall.lifecycle.link import Link
 from tests.conftest import DIMENSIONS
@@ -120,7 +119,7 @@ FILTERED: dict[str, dict[str, Any]] = {
     "score": {"min_score": 0.55},
     "tags": {"tags": ["even"]},
     "types": {"memory_types": ["task"]},
-    "labels": {"labels": ["x"], "label_kinds": ["tag"]},
+    "any tag": {"tags": ["kind:x", "none"]},
     "trust": {"min_trust": 0.4},
     "metadata": {"metadata": {"n": {"$gte": 20}}},
     "as of": {"as_of": before(20)},
@@ -141,10 +140,6 @@ class Web:
         self.edges: list[tuple[UUID, UUID]] = []
         for owner in (self.mine, Owner(engine, "spiders", is_team=True)):
             ids = owner.add_many([self._memory(around, n) for n in range(60)])
-            for n, memory_id in enumerate(ids):
-                if n % 3 == 0:
-                    kind: Any = around.choice(["tag", "keyword"])
-                    owner.labels.add(memory_id, Label("x", kind))
             owner.invalidate(ids[5::9])
             for memory_id in ids[4::10]:
                 owner.put(memory_id, status="archived")

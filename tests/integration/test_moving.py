@@ -19,7 +19,7 @@ import psycopg
 import pytest
 from sqlalchemy import Engine, create_engine, event, text
 
-from pgrecall import Label, MemoryRepository, NewMemory, export_file, import_file, migrate, profiles
+from pgrecall import MemoryRepository, NewMemory, export_file, import_file, migrate, profiles
 from pgrecall.cli.transfer_commands import count_exported
 from pgrecall.errors import DatabaseConflict, InputError
 from pgrecall.testing import new_database
@@ -29,7 +29,7 @@ from tests.integration.support import sql
 from tests.integration.test_profiles_agree import WORDS, random_memories, whole_vector
 
 OWNERS = {"ada": 90, "bob": 25, "team:red": 25}
-TABLES = (*("agent_memories", "memory_usage", "memory_events", "memory_labels", "memory_links"),)
+TABLES = (*("agent_memories", "memory_usage", "memory_events", "memory_links"),)
 AS_OF = datetime(2027, 3, 1, tzinfo=UTC)
 QUERIES = 200
 FORMATS = ("all.jsonl", "all.jsonl.gz")
@@ -62,7 +62,6 @@ def _live(repo: MemoryRepository, owner: str, size: int, dice: random.Random) ->
         repo.touch(owner, id_)
         repo.record_outcome(owner, id_, dice.choice(["success", "failure"]))
         repo.feedback(owner, id_, dice.choice(["useful", "not_useful", "outdated"]), context="ü\n")
-        repo.labels.add(owner, id_, Label(dice.choice(WORDS), "concept", dice.random()))
         if id_ != last:
             repo.links.add(owner, id_, last, kind="then", weight=dice.random())
     newer = repo.supersede(owner, one, NewMemory("Newer.", embedding=None), force=True)

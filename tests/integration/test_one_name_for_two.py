@@ -21,7 +21,7 @@ Work = Callable[[MemoryRepository, Pair], Any]
 
 
 def filled(repo: MemoryRepository, ids: Pair | None = None) -> Pair:
-    """Two memories with counters, labels, a link, a history, a rank index and a run."""
+    """Two memories with counters, a link, a history, a rank index and a run."""
     first, second = repo.add_many(
         NAME,
         [
@@ -30,7 +30,6 @@ def filled(repo: MemoryRepository, ids: Pair | None = None) -> Pair:
         ],
     )
     repo.touch(NAME, first)
-    repo.labels.add(NAME, first, ["seen"])
     repo.links.add(NAME, first, second, "next")
     repo.feedback(NAME, first, "useful", "it was")
     repo.upkeep.collect_garbage(GarbagePolicy(max_age_hours=None), agent_id=NAME)
@@ -63,7 +62,7 @@ def test_what_is_told_of_a_memory_is_told_to_its_owner_alone(repo: MemoryReposit
         first, second = filled(theirs)
 
         assert own.get(NAME, first) is None
-        for told in (own.history, own.labels.of, own.links.of):
+        for told in (own.history, own.links.of):
             assert not told(NAME, first)
         assert not own.links.of(NAME, second)
         assert not own.search(NAME, NORTH)
@@ -78,7 +77,7 @@ def test_what_is_told_of_a_memory_is_told_to_its_owner_alone(repo: MemoryReposit
         )
 
         kinds = [event.event_type for event in theirs.history(NAME, first)]
-        assert kinds == ["initial", "labelled", "linked", "feedback"]
+        assert kinds == ["initial", "linked", "feedback"]
         assert theirs.upkeep.erase_owner(NAME).memories == 2
 
 
@@ -92,8 +91,6 @@ WORKS: dict[str, Work] = {
     "trust": lambda repo, ids: repo.upkeep.adjust_trust(NAME, ids[0], 0.1, "seen", "Ann"),
     "feedback": lambda repo, ids: repo.feedback(NAME, ids[0], "useful", query="q"),
     "update": lambda repo, ids: repo.update(NAME, ids[0], content="3", embedding=NORTH),
-    "label": lambda repo, ids: repo.labels.add(NAME, ids[1], ["new"]),
-    "unlabel": lambda repo, ids: repo.labels.remove(NAME, ids[0], "seen"),
     "link": lambda repo, ids: repo.links.add(NAME, ids[1], ids[0]),
     "unlink": lambda repo, ids: repo.links.remove(NAME, ids[0], ids[1], "next"),
     "supersede": lambda repo, ids: repo.supersede(NAME, ids[0], NewMemory("new", embedding=NORTH)),
@@ -127,8 +124,8 @@ def test_what_is_done_to_one_leaves_the_other_as_it_was(
     for each in (repo, repo.teams):
         filled(each, ids)
     theirs = repo.teams if changed == NAME else repo
-    theirs.labels.add(NAME, ids[1], ["of this one"])
-    asked: dict[str, Any] = {"labels": ["of this one"], "touch": False}
+    theirs.update(NAME, ids[1], tags=["of this one"])
+    asked: dict[str, Any] = {"tags": ["of this one"], "touch": False}
     own = repo if changed == NAME else repo.teams
     assert (len(theirs.search(NAME, **asked)), own.search(NAME, **asked)) == (1, [])
     assert theirs.transfer.export(lambda lines: None, agent_id=NAME) == len(ids)
@@ -154,7 +151,7 @@ def test_a_search_that_returns_both_can_be_deleted_by_agent(repo: MemoryReposito
     assert repo.delete(NAME, [hit.memory.id for hit in hits]) == 2
 
     assert (repo.count(NAME), repo.teams.count(NAME)) == (0, 2)
-    assert len(repo.teams.labels.of(NAME, first)) == len(repo.teams.links.of(NAME, second)) == 1
+    assert len(repo.teams.links.of(NAME, second)) == 1
     assert read(repo.teams, NAME, first).retrieval_count == 2
 
 

@@ -65,7 +65,6 @@ def test_a_copy_is_searched_like_the_original(engine: Engine, repo: MemoryReposi
     keyed = repo.upsert("zoe", north("by its key", key="k"))
     repo.links.add("zoe", new, keyed, "related")
     repo.supersede("zoe", old, north("newer"))
-    repo.labels.add("zoe", new, ["x"])
     repo.links.add("zoe", new, kept[2], "related")
     repo.feedback("zoe", kept[3], "useful")
     repo.search("zoe", NORTH, k=5)
@@ -81,7 +80,6 @@ def test_a_copy_is_searched_like_the_original(engine: Engine, repo: MemoryReposi
     assert ranked("max") == ranked("zoe")
     for ask in (
         lambda whose: repo.count(whose, include_invalid=True),
-        lambda whose: repo.labels.of(whose, new),
         lambda whose: len(repo.links.of(whose, new)),
         lambda whose: [one.event_type for one in repo.history(whose, kept[3])],
         repo.names.aliases,

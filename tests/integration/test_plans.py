@@ -64,10 +64,6 @@ SELECT kind || n % {agents}, gen_random_uuid(), 'memory ' || n,
   FROM generate_series(1, {rows}) AS n, unnest(ARRAY['agent ', 'team:team ']) kind;
 INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count, last_accessed_at)
 SELECT agent_id, id, 3, now() FROM pgrecall.agent_memories WHERE random() < 0.5;
-INSERT INTO pgrecall.memory_labels (agent_id, memory_id, kind, value)
-SELECT agent_id, id, (ARRAY['keyword', 'tag', 'concept', 'component'])[1 + n % 4],
-       'label ' || substr(content, 8)::int * 4 + n
-  FROM pgrecall.agent_memories, generate_series(1, 4) AS n;
 INSERT INTO pgrecall.memory_links (agent_id, source_id, target_id, kind)
 SELECT agent_id, id, far, 'related'
   FROM (SELECT agent_id, id, lead(id, 7) OVER (PARTITION BY agent_id ORDER BY id) AS far
@@ -388,32 +384,7 @@ def test_a_touch_writes_the_counters_by_their_key_and_locks_no_memory(large: Eng
             assert_by_key(read, f"pk_{table}", id_)
 
 
-LABELS = "ix_memory_labels_value_kind"
 LINKS = {"pk_memory_links", "ix_memory_links_agent_id_target_id"}
-
-
-@pytest.mark.parametrize("planned", EACH_WAY)
-def test_labels_are_looked_up_in_their_index(large: Engine, planned: Planned) -> None:
-    asked: dict[str, Any] = {"labels": ["label 77"], "touch": False}
-    query = [1.0] * DIMENSIONS
-    calls: list[Call] = [
-        lambda repo: repo.search(AGENT, query, **asked),
-        lambda repo: repo.labels.find(AGENT, ["label 77"]),
-    ]
-    if planned is custom_plan:  # for any teams or kinds PostgreSQL expects ten, which is too many
-        calls += [
-            lambda repo: repo.search(AGENT, query, teams=TEAMS, **asked),
-            lambda repo: repo.search(AGENT, query, label_kinds=["tag"], **asked),
-            lambda repo: repo.labels.find(AGENT, ["label 77"], kinds=["tag"]),
-        ]
-    for call in calls:
-        [plan] = plans(large, call, planned)
-
-        for scan in scans(plan, "memory_labels"):
-            assert {one["Index Name"] for one in nodes(scan) if "Index Cond" in one} == {LABELS}
-        conditions = [one["Index Cond"] for one in nodes(plan) if one.get("Index Name") == LABELS]
-        assert conditions
-        assert all("value" in one and "agent_id" in one for one in conditions)
 
 
 @pytest.mark.parametrize("planned", EACH_WAY)
@@ -509,7 +480,6 @@ SMALL_CALLS: dict[str, SmallCall] = {
     "update": lambda repo, id_, n: repo.update("agent", id_, importance=n / 100),
     "record_outcome": lambda repo, id_, n: repo.record_outcome("agent", id_, "success"),
     "invalidate": lambda repo, id_, n: repo.invalidate("agent", id_),
-    "labels.add": lambda repo, id_, n: repo.labels.add("agent", id_, f"label {n}"),
 }
 PLANNED_EACH_TIME = """
 SELECT left(statement, 300), custom_plans FROM pg_prepared_statements

@@ -96,8 +96,8 @@ def test_nothing_of_ours_calls_what_was_planted(server_url: str, template: str) 
         starts = ("pg_catalog." if COMPUTES.match(call) else "* FROM " for call in calls)
         every = [f"SELECT {start}{call}" for start, call in zip(starts, calls, strict=True)]
         for name in BUILT_IN:
-            given = "tags => '{a}', query_entities => '{x,y}', label_kinds => '{tag}', "
-            given += f"labels => '{{l}}', teams => '{{one}}', profile => '{name}'"
+            given = "tags => '{a}', query_entities => '{x,y}', "
+            given += f"teams => '{{one}}', profile => '{name}'"
             every += [f"SELECT * FROM recall('one', {things['vector']}, 'secret', {given})"]
         every += [f"CALL {call}" for calls in PROCEDURES.values() for call in calls]
         every += [f"SELECT * FROM {view}" for view in VIEWS]
@@ -149,18 +149,17 @@ def test_functions_find_names_in_our_schema_alone_and_views_see_what_their_reade
 
 COMMANDS = """
     add hello; upsert key hello; list --tag a --total; get ONE; owners; count;
-    search tea --tag a --label l --query-entity x; search tea --plan; explain ONE tea;
+    search tea --tag a --query-entity x; search tea --plan; explain ONE tea;
     context tea; outcome ONE success; feedback ONE useful; judge ONE tea;
     trust ONE 0.1 --reason r --actor who; history ONE; supersede ONE another; invalidate TWO;
     revive TWO; approve TWO; promote TWO; demote TWO; reject TWO; near-duplicates;
     estimate 9; clusters --more-than 1; consolidate --more-than 1; complete-tasks;
     upkeep run; prune --days 900;
-    copy other; gc --dry-run; gc --max-live 100; label TWO l; labels TWO; labelled l; unlabel TWO l;
-    link TWO THREE; links TWO; unlink TWO THREE; profiles show --installed;
+    copy other; gc --dry-run; gc --max-live 100; link TWO THREE; links TWO; unlink TWO THREE; profiles show --installed;
     profiles show hybrid --installed; profiles install FOLDER/mine.toml; profiles default mine;
     evaluate FOLDER/judged.jsonl --agent a; tune FOLDER/judged.jsonl --agent a;
     index build --at-least 1; index list; index maintain; index drop;
-    export FOLDER/all.jsonl; import FOLDER/all.jsonl; delete --tag a --label none --yes;
+    export FOLDER/all.jsonl; import FOLDER/all.jsonl; delete --tag a --tag none --yes;
     delete THREE --yes; erase FOUR --yes; keys create --owner a --json;
     keys list; keys revoke KEY; status; migrate up;
     migrate protect --role ROLE; migrate grant --reader ROLE; migrate grant --none ROLE;

@@ -21,7 +21,6 @@ from sqlalchemy.exc import OperationalError
 
 from pgrecall import Added, MemoryRepository, NewMemory
 from pgrecall.core.ids import id_of_key
-from pgrecall.core.label import Label
 from pgrecall.errors import (
     DatabaseConflict,
     DuplicateMemory,
@@ -330,41 +329,26 @@ def trust_told_by(history: Sequence[Event]) -> float:
     return trust
 
 
-def test_labels_and_links_given_and_taken_by_all_are_told_as_they_were(mine: Owner) -> None:
+def test_links_given_and_taken_by_all_are_told_as_they_were(mine: Owner) -> None:
     one, other = (UUID(int=mine.add(new(text)).int) for text in ("one", "other"))
 
     def client(n: int) -> None:
         chance = random.Random(n)
         for _ in range(20):
-            match chance.randrange(4):
-                case 0:
-                    mine.links.add(one, other, weight=chance.random())
-                case 1:
-                    mine.links.remove(one, other)
-                case 2:
-                    mine.labels.add(one, Label("x", weight=chance.random()))
-                case 3:
-                    mine.labels.remove(one, "x")
+            if chance.randrange(2):
+                mine.links.add(one, other, weight=chance.random())
+            else:
+                mine.links.remove(one, other)
 
     at_once(client, held=mine)
 
-    weights: dict[str, float | None] = {"link": None, "label": None}
+    weight: float | None = None  # None: nothing is there
     told = mine.history(one)[1:]
-    assert {event.event_type for event in told} == {"linked", "unlinked", "labelled", "unlabelled"}
+    assert {event.event_type for event in told} == {"linked", "unlinked"}
     for change in told:
-        what = "link" if "link" in change.event_type else "label"
-        assert weight_told(what, change.old_values) == weights[what]
-        weights[what] = weight_told(what, change.new_values)
-    left: dict[str, list[Any]] = {"link": [*mine.links.of(one)], "label": [*mine.labels.of(one)]}
-    for what, weight in weights.items():
-        assert [it.weight for it in left[what]] == ([] if weight is None else [weight])
-
-
-def weight_told(what: str, values: dict[str, Any]) -> float | None:
-    """None: nothing was there."""
-    if what == "link":
-        return values.get("weight")
-    return next((label["weight"] for label in values.get("labels", [])), None)
+        assert change.old_values.get("weight") == weight
+        weight = change.new_values.get("weight")
+    assert [it.weight for it in mine.links.of(one)] == ([] if weight is None else [weight])
 
 
 # Correcting
@@ -517,7 +501,7 @@ def test_an_upsert_locks_successors_in_the_order_of_all(crowd: Engine, mine: Own
 # Everything beside the garbage collection
 
 
-KINDS = ("add", "touch", "touch", "outcome", "delete", "label", "feedback")
+KINDS = ("add", "touch", "touch", "outcome", "delete", "feedback")
 
 
 def test_garbage_is_collected_beside_writers_and_twice_at_once(mine: Owner) -> None:
@@ -536,9 +520,7 @@ def test_garbage_is_collected_beside_writers_and_twice_at_once(mine: Owner) -> N
         chance, done = random.Random(n), Counter[str]()
         for i in range(OPERATIONS):
             chosen = chance.sample(ids, 5)
-            match chance.choice(
-                ["add", "touch", "touch", "outcome", "delete", "label", "feedback"]
-            ):
+            match chance.choice(["add", "touch", "touch", "outcome", "delete", "feedback"]):
                 case "add":
                     done["initial"] += mine.add(new(f"{n} {i}", trust=0.05)).inserted
                 case "touch":
@@ -547,9 +529,7 @@ def test_garbage_is_collected_beside_writers_and_twice_at_once(mine: Owner) -> N
                     done["deleted"] += mine.delete(chosen[:1])
                 case kind:
                     try:
-                        if kind == "label":
-                            done["labelled"] += mine.labels.add(chosen[0], f"{n} {i}")
-                        elif kind == "feedback":
+                        if kind == "feedback":
                             done["feedback"] += bool(mine.feedback(chosen[0], "useful"))
                         else:
                             mine.record_outcome(chosen[0], "failure")
@@ -565,7 +545,6 @@ def test_garbage_is_collected_beside_writers_and_twice_at_once(mine: Owner) -> N
     runs.append(last)
     noted = Counter(event_types(mine))
     assert noted["initial"] == len(ids) + done["initial"]
-    assert noted["labelled"] == done["labelled"]
     assert noted["deleted"] == done["deleted"] + sum(run.deleted for run in runs)
     assert noted["archived"] == sum(run.archived for run in runs)
     assert noted["feedback"] == done["feedback"]
@@ -603,10 +582,6 @@ Change = Callable[[Owner, list[UUID], random.Random], int]
 OPERATIONS_OF_ALL: dict[str, Change] = {
     "promoted": lambda mine, ids, _: mine.upkeep.promote(ids),
     "demoted": lambda mine, ids, _: mine.upkeep.demote(ids),
-    "labelled": lambda mine, ids, chance: (
-        mine.labels.add(ids[0], [Label(str(n), "tag", chance.random()) for n in range(3)]) > -1
-    ),
-    "unlabelled": lambda mine, ids, _: mine.labels.remove(ids[0], Label("1", "tag")) > 0,
     "linked": lambda mine, ids, chance: mine.links.add(*ids[:2], weight=chance.random()) is None,
     "unlinked": lambda mine, ids, _: mine.links.remove(ids[0], ids[1]),
     "forgotten": lambda mine, ids, _: mine.invalidate(ids),
@@ -634,7 +609,7 @@ def test_a_mix_of_all_changes_meets_no_conflict_and_leaves_every_event(mine: Own
     assert Counter(event_types(mine)) == done + Counter(initial=12)
     for memory_id in ids:
         history = mine.history(memory_id)
-        beside = ("labelled", "unlabelled", "linked", "unlinked")  # tell of several things
+        beside = ("linked", "unlinked")  # tell of several things
         assert_chained([one for one in history if one.event_type not in beside])
         memory = mine.read(memory_id)
         last = {name: value for one in history for name, value in one.new_values.items()}
@@ -691,13 +666,13 @@ def assert_chained(history: Sequence[Event]) -> None:
 
 
 def assert_nothing_is_left_over(mine: Owner) -> None:
-    """No counter, label or link without its memory once the garbage has been collected."""
+    """No counter or link without its memory once the garbage has been collected."""
     mine.collect_garbage(
         GarbagePolicy(min_trust_threshold=None, delete_threshold=None, max_age_hours=None)
     )
     there = "SELECT id FROM pgrecall.agent_memories"
     for table, column in (
-        *(("memory_usage", "memory_id"), ("memory_labels", "memory_id")),
+        ("memory_usage", "memory_id"),
         *(("memory_links", "source_id"), ("memory_links", "target_id")),
     ):
         lost = f"SELECT {column} FROM pgrecall.{table} WHERE {column} NOT IN ({there})"

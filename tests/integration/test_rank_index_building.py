@@ -151,7 +151,6 @@ def test_nobody_waits_for_a_build(site: Site) -> None:
         impatient.record_outcome(A, filled[2], "success")
         impatient.supersede(A, filled[0], north("corrected meanwhile"))
         impatient.invalidate(A, [filled[1]])
-        impatient.labels.add(A, filled[2], "label")
         impatient.links.add(A, filled[2], filled[3], "next")
         assert impatient.delete(A, filled[4:9]) == 5
         hits = impatient.search(A, NORTH, strategy="auto")

@@ -365,11 +365,10 @@ def test_only_what_differs_is_written(site: Site) -> None:
 def test_what_changes_no_position_is_beside_no_index(site: Site) -> None:
     stored = fill(site.repo)
     index = site.build()
-    site.repo.labels.add(A, stored[0], "important")
     site.repo.links.add(A, stored[0], stored[1], "related")
     site.repo.touch(A, stored[2:4], key="once")
     site.run(f"SELECT pgrecall.judge('{A}', '{stored[4]}', 'a question')")
-    site.repo.labels.remove(A, stored[0], "important")
+    site.repo.links.remove(A, stored[0], stored[1], "related")
     assert site.values(BESIDE) == []
 
     site.run(f"SELECT pgrecall.prune('{A}', '0 s', among => '{{{stored[5]}}}')")

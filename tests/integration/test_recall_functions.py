@@ -383,22 +383,21 @@ def test_both_refuse_what_an_argument_may_not_be(
     """In the same words, if it is one that psql has; and one without those that it needs."""
     for name, one in ARGUMENTS.items():
         for bad in beyond(one.check):
-            given = {"expand_session": 1, "labels": ["a"], name: bad}
+            given = {name: bad}
             with pytest.raises(InputError) as said:
                 shared_repo.search("agent", NORTH, profile="hybrid", **given)
             shown = str(said.value).partition(", got")[0].rpartition("known are")[2]
             with refused(type(said.value), re.escape(shown)):
                 recall(connection, "hybrid", "agent", query=NORTH, **given)
-    good: dict[str, Any] = {"label_kinds": ["tag"]}
     needing = {name: one.needs for name, one in ARGUMENTS.items() if one.needs is not None}
     for name, needs in needing.items():
-        given = {name: good.get(name, 0.5)}
+        given = {name: 0.5}
         message = needs.message.partition(" or ")[0]
         with refused(InputError, message):
             shared_repo.search("agent", profile="hybrid", **given)
         with refused(InputError, message):
             recall(connection, "hybrid", "agent", **given)
-    assert {*good, "min_similarity", "min_relevance"} == {*needing}
+    assert {"min_similarity", "min_relevance"} == {*needing}
 
 
 def test_a_query_entity_that_is_null_or_there_twice_counts_for_nothing(

@@ -24,7 +24,7 @@ OWN = ROWS // OWNERS
 AGENT = "one"
 FEW = 100
 """Rows of one table that a verb on a few memories reads, at most."""
-TABLES = ("agent_memories", "memory_usage", "memory_labels", "memory_links", "memory_events")
+TABLES = ("agent_memories", "memory_usage", "memory_links", "memory_events")
 
 FILL = f"""
 INSERT INTO pgrecall.agent_memories
@@ -38,10 +38,6 @@ SELECT CASE n %% {OWNERS} WHEN 1 THEN '{AGENT}' ELSE 'agent ' || n %% {OWNERS} E
   FROM generate_series(%s::integer, %s) AS n;
 INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count)
 SELECT agent_id, id, 1 FROM pgrecall.agent_memories
-    ON CONFLICT DO NOTHING;
-INSERT INTO pgrecall.memory_labels (agent_id, memory_id, kind, value)
-SELECT agent_id, id, 'keyword', (ARRAY['onelabel', 'label 2'])[n]
-  FROM pgrecall.agent_memories, generate_series(1, 2) AS n
     ON CONFLICT DO NOTHING;
 INSERT INTO pgrecall.memory_links (agent_id, source_id, target_id, kind)
 SELECT agent_id, source_id, target_id, 'related'
@@ -83,7 +79,6 @@ next_judged('one', NULL, 1000, now(), NULL, NULL, NULL)
 record_feedback('one', <memory>, 'useful', query => 'q')
 remember('one', 'quite new')
 remember('one', 'quite new', key => 'key')
-remember('one', 'quite new', labels => '["x", "onelabel"]')
 remember('one', 'quite new', subject => 'subject 1')
 remember('one', 'quite new', subject => 'subject 1', supersede_subject => true)
 remember('one', 'memory 1', memory_type => 'entity')
@@ -91,10 +86,9 @@ remember('one', 'memory 1', duplicates => 'replace')
 remember('one', 'memory 41')
 remember('one', 'memory 1', duplicates => 'allow')
 restore_rows('one', ARRAY[<new>],
-    ARRAY['{"retrieval_count": 1, "labels": [{"value": "x"}]}'::jsonb])
+    ARRAY['{"retrieval_count": 1}'::jsonb])
 supersede('one', <memory>, new_memory('memory 11'))
 upsert('one', new_memory('quite new', key => 'key 0'))
-upsert('one', new_memory('quite new', key => 'key 0'), labels => '["onelabel"]')
 update_memory('one', <memory>, '{"content": "quite new", "embedding": null}')
 """,
 )
@@ -231,5 +225,5 @@ def test_what_is_done_for_an_owner_reads_nothing_of_the_others(
         for table, (scans, rows) in read.items():
             assert scans == 0 or old, (table, call)
             # Several times those of its owner; once those of all would be more.
-            most = ROWS * (2 if table in ("memory_labels", "memory_events") else 1)
+            most = ROWS * (2 if table in ("memory_events") else 1)
             assert rows < most * (4 if old else 1) + FEW, (table, call)

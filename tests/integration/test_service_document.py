@@ -79,16 +79,13 @@ SENT: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
     "POST /memories": (
         [
             {"content": "a", "id": None, "key": "k", "turn": None},
-            {"content": "b", "turn": 1, "session": "s", "labels": ["x", {"value": "y"}]},
-            {"content": "c", "tags": ["\x1c"], "labels": [{"value": "x", "weight": 2}]},
+            {"content": "b", "turn": 1, "session": "s"},
+            {"content": "c", "tags": ["\x1c"]},
         ],
         [
             {"content": "\u200b"},
             {"content": "a\0"},
             *({"content": "a", "tags": [text]} for text in ("", " ", "\u00ad", "a\0")),
-            *({"content": "a", "labels": [text]} for text in ("", "\n", "x" * 201)),
-            {"content": "a", "labels": [{"value": " "}]},
-            {"content": "a", "labels": [{"value": "x", "weight": -1}]},
             {"content": "a", "id": ID, "key": "k"},
             {"content": "a", "run": " "},
             {"content": "a", "turn": 1},
@@ -109,15 +106,13 @@ SENT: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
     ),
     "POST /search": (
         [
-            {"tags": [" "], "labels": [""], "query_text": "", "min_relevance": 0, "touch": None},
+            {"tags": [" "], "query_text": "", "min_relevance": 0, "touch": None},
             {"query": "tea", "min_similarity": 0, "expand_session": 1},
             {"query": [0.5] * 256, "min_similarity": 0},
-            {"labels": ["x"], "label_kinds": ["tag"]},
         ],
         [
             {"text": "\0"},
             *({"query": bad} for bad in ([], ["a"], 5)),
-            {"label_kinds": ["tag"]},
             {"min_similarity": 0, "query_text": "tea"},
             {"min_relevance": 0},
         ],

@@ -70,8 +70,7 @@ def requests_about(memory: str) -> Iterator[tuple[str, str, Any]]:
     yield "DELETE", f"/memories/{memory}?erase=true", None
     yield "POST", f"/memories/{memory}/supersede", {"new": {"content": "mine"}}
     yield "GET", f"/memories/by-key?key={SECRET}-key", None
-    for what in ("links", "labels"):
-        yield "GET", f"/memories/{memory}/{what}", None
+    yield "GET", f"/memories/{memory}/links", None
     for verb in ("invalidate", "revive", "approve", "reject"):
         yield "POST", f"/memories/{memory}/{verb}", {"reason": "mine"}
     yield "POST", "/explain", body
@@ -106,7 +105,7 @@ def requests_about_many() -> Iterator[tuple[str, str, Any]]:
     yield "GET", "/v1/memories?limit=100", None
 
 
-HARMLESS = ("history", "links", "labels", "invalidate", "revive", "approve", "reject")
+HARMLESS = ("history", "links", "invalidate", "revive", "approve", "reject")
 """Of an id that the owner does not have, these tell nothing and change nothing."""
 
 

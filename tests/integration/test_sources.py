@@ -16,12 +16,12 @@ SOURCE: dict[str, Any] = {"actor": "extractor", "run": "conversation 12"}
 
 def test_what_stores_a_memory_records_its_source(mine: Owner) -> None:
     one = mine.add(north("a"), **SOURCE)
-    [two, labelled] = mine.add_many([north("b"), north("c", labels=["x"])], **SOURCE)
+    [two, after] = mine.add_many([north("b"), north("c")], **SOURCE)
     three = mine.upsert(north("d", key="k"), **SOURCE)
     four = mine.supersede(mine.add(north("old")), north("e"), **SOURCE)
     near = mine.add(north("f", embedding=[-1.0, *NORTH[1:]]), near_duplicates=0.9, **SOURCE)
 
-    for memory_id in (one, two, labelled, three, four, near):
+    for memory_id in (one, two, after, three, four, near):
         assert {(e.actor, e.run) for e in mine.history(memory_id)} == {tuple(SOURCE.values())}
 
 

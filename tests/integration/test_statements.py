@@ -43,7 +43,6 @@ def repo(module_engine: Engine) -> MemoryRepository:
     made.teams.add_many(TEAM, [memory(dice, n) for n in range(40)], duplicates="allow")
     ids = [one.id for one in made.list(AGENT, limit=20)]
     made.touch(AGENT, ids)
-    made.labels.add(AGENT, ids[0], "drink")
     for near, far in zip(ids, ids[3:], strict=False):
         made.links.add(AGENT, near, far)
     return made
@@ -217,8 +216,6 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "entities": (["Bob"],),
     "all_entities": (["Ann", "Bob"],),
     **{name: (["mine"],) for name in OF_ONE},
-    "labels": (["drink"], ["nothing"]),
-    "label_kinds": (["keyword"], ["unknown"]),
     "text": ("tea or milk", "the", "-tea"),
     "metadata": (
         {"a": 1},

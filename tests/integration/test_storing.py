@@ -188,8 +188,6 @@ def test_a_deleted_memory_is_gone_with_its_traces_but_its_history(mine: Owner) -
     gone, kept, other = (mine.add(north(text)) for text in "abc")
     theirs = mine.other.add(north("a", id=gone))
     mine.touch([gone, kept])
-    for memory_id in (gone, kept):
-        mine.labels.add(memory_id, "x")
     for source, target in ((gone, kept), (kept, gone), (kept, other)):
         mine.links.add(source, target)
 
@@ -197,9 +195,9 @@ def test_a_deleted_memory_is_gone_with_its_traces_but_its_history(mine: Owner) -
 
     assert mine.get(gone) is None
     assert sorted(contents(mine.search(NORTH, touch=False))) == ["b", "c"]
-    assert [len(mine.rows(f"memory_{name}")) for name in ("usage", "labels", "links")] == [1] * 3
+    assert [len(mine.rows(f"memory_{name}")) for name in ("usage", "links")] == [1] * 2
     assert mine.read(kept).retrieval_count == 1
-    assert mine.kinds(gone) == ["initial", "labelled", "linked", "deleted"]
+    assert mine.kinds(gone) == ["initial", "linked", "deleted"]
     assert mine.other.read(theirs).content == "a"
     assert mine.delete([]) == mine.delete(gone) == 0
     again = mine.add(north("second", id=gone))
@@ -311,13 +309,13 @@ def test_a_refusal_leaves_the_callers_connection_usable_in_autocommit(
 ) -> None:
     with shared_engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         inside = mine.within(connection)
-        memory_id = inside.add(north("a"))
+        memory_id, other = inside.add_many([north("a"), north("b")])
         with pytest.raises(MemoryNotFound):
             inside.links.add(memory_id, uuid4())
 
-        assert inside.labels.add(memory_id, "x") == 1
+        inside.links.add(memory_id, other)
         connection.rollback()
-        assert len(inside.labels.of(memory_id)) == 1
+        assert len(inside.links.of(memory_id)) == 1
 
 
 def test_two_agents_may_have_the_same_id(mine: Owner) -> None:

@@ -49,7 +49,7 @@ def test_a_new_memory_supersedes_those_of_its_subject(mine: Owner) -> None:
     old = [mine.add(home(text, importance=share)) for text, share in (("Oslo", 0.9), ("Rome", 0.2))]
     others = mine.add_many([home("x", subject="plans"), home("y", subject=None)])
 
-    new = mine.add(home("Porto", labels=["city"]), supersede_subject=True, actor="ines")
+    new = mine.add(home("Porto", tags=["city"]), supersede_subject=True, actor="ines")
 
     assert new.outcome == "inserted"
     assert new.same_subject == tuple(reversed(old))
@@ -60,7 +60,7 @@ def test_a_new_memory_supersedes_those_of_its_subject(mine: Owner) -> None:
     stored = mine.read(new)
     assert stored.importance == 0.9
     assert stored.valid_from == mine.read(old[0]).invalidated_at
-    assert [label.value for label in mine.labels.of(new)] == ["city"]
+    assert stored.tags == ["city"]
 
 
 def test_the_last_of_a_batch_stays(mine: Owner) -> None:

@@ -29,7 +29,6 @@ def test_the_text_the_vector_and_the_fields_are_replaced_and_what_was_learned_st
     mine.touch(first)
     mine.feedback(first, "useful")
     mine.record_outcome(first, "success", touch=False)
-    mine.labels.add(first, "x")
     old = mine.read(first)
 
     again = mine.upsert(
@@ -44,7 +43,6 @@ def test_the_text_the_vector_and_the_fields_are_replaced_and_what_was_learned_st
     kept = ("created_at", "trust", "trust_usage", "usefulness", "tier", "key", "retrieval_count")
     for name in (*kept, "success_count", "feedback_up", "last_accessed_at"):
         assert getattr(new, name) == getattr(old, name), name
-    assert len(mine.labels.of(first)) == 1
     event = mine.event(first, "replaced")
     assert (event.reason, event.actor) == ("said so", "me")
     assert (event.old_values["content"], event.new_values["content"]) == ("one", "two")

@@ -72,8 +72,6 @@ def test_the_actor_is_the_sessions_user_unless_named(mine: Owner, connection: Co
         "invalidate": ([a],),
         "revive": ([a],),
         "move_tier": ([a], False),
-        "label": (a, ["x"]),
-        "unlabel": (a, ["x"]),
         "link": (a, b),
         "unlink": (a, b),
         "complete_stale_tasks": (timedelta(0),),
@@ -89,7 +87,7 @@ def test_the_actor_is_the_sessions_user_unless_named(mine: Owner, connection: Co
             call(connection, name, mine.name, *given, **actor)
 
         actors = {event.actor for event in mine.history(a)[-2:]}
-        once = ("invalidate", "revive", "unlabel", "unlink", "complete_stale_tasks")
+        once = ("invalidate", "revive", "unlink", "complete_stale_tasks")
         assert user in actors if name in (*once, "prune", "forget") else actors == {user, "Ann"}
     call(connection, "record_feedback", mine.name, b, "useful", actor=None)
     assert mine.history(b)[-1].actor is None
@@ -123,7 +121,7 @@ def test_the_owners_of_memories_in_order(engine: Engine, repo: MemoryRepository)
     repo.teams.add("red", north("x"))
     for owner, values in (
         ("aa", "usage (agent_id, memory_id) VALUES (:agent, gen_random_uuid())"),
-        ("zz", "labels VALUES (:agent, gen_random_uuid(), 'tag', 'x')"),
+        ("zz", "usage (agent_id, memory_id) VALUES (:agent, gen_random_uuid())"),
         ("team:blue", "links VALUES (:agent, gen_random_uuid(), gen_random_uuid(), 'x')"),
         ("b", "usage (agent_id, memory_id) VALUES (:agent, gen_random_uuid())"),
     ):
@@ -144,7 +142,6 @@ UNKNOWN = UUID(int=7)
 GOOD: dict[str, dict[str, Any]] = {
     "adjust_trust": {"memory_id": "a", "delta": 0.1, "reason": "why"},
     "archive_excess_batch": {"max_live": 0},
-    "label": {"memory_id": "a", "labels": ["x", "y"]},
     "move_tier": {"memory_ids": ["a"], "up": False},
     "prune": {"older_than": timedelta(0)},
     "record_feedback": {"memory_id": "a", "kind": "useful"},
@@ -154,10 +151,9 @@ GOOD: dict[str, dict[str, Any]] = {
     "supersede": {"memory_id": "a", "new": {"content": "new"}},
     "touch": {"memory_ids": []},
     "extend_expiry": {"memory_ids": ["a"], "expires_at": "2030-01-01"},
-    "unlabel": {"memory_id": "a", "labels": ["x", "y"]},
     "update_memory": {"memory_id": "a", "changes": {"importance": 0.4}},
     **{key: {"source_id": "a", "target_id": "b"} for key in ["link", "unlink"]},
-    **{key: {"memory_id": "a"} for key in ["history", "labels", "links"]},
+    **{key: {"memory_id": "a"} for key in ["history", "links"]},
     **{
         key: {"memory_ids": ["a"]}
         for key in ["forget", "revive", "approve", "reject", "invalidate", "erase"]
@@ -174,9 +170,7 @@ GOOD: dict[str, dict[str, Any]] = {
 }
 """Of each function arguments that it takes, with memories by their texts."""
 OF_ONE = "adjust_trust record_feedback record_outcome set_importance supersede update_memory"
-NOTING = (
-    f"{OF_ONE} label unlabel link unlink forget revive approve reject invalidate move_tier prune"
-)
+NOTING = f"{OF_ONE} link unlink forget revive approve reject invalidate move_tier prune"
 GARBAGE = "count_garbage begin_garbage_run collect_garbage"
 EVENT_AGES = [23.9, 0, -1, 8_766_001, NAN]
 SHARES = [-0.1, 1.1, NAN, None]
@@ -188,7 +182,6 @@ WRONG: list[tuple[str, str, type[Exception], list[Any]]] = [
     (NOTING, "actor", InputError, ["", "x" * 201]),
     (NOTING, "metadata", InputError, [Jsonb([]), Jsonb("text"), None]),
     (OF_ONE, "memory_id", MemoryNotFound, [UNKNOWN, None]),
-    ("label unlabel", "memory_id", MemoryNotFound, [UNKNOWN]),
     ("touch", "accessed", InputError, [None]),
     ("extend_expiry", "expires_at", InputError, [None]),
     ("record_outcome", "outcome", UnknownName, ["Success", "", None]),
@@ -199,10 +192,6 @@ WRONG: list[tuple[str, str, type[Exception], list[Any]]] = [
     ("adjust_trust", "reason", InputError, ["", " \n", None]),
     ("adjust_trust", "actor", InputError, [None]),
     ("adjust_trust", "memory_id", InvalidMemory, ["never assessed"]),
-    ("label unlabel", "labels", InputError, [None, [None], [""], ["x", "y" * 201], ["x"] * 1_001]),
-    ("label unlabel", "kinds", UnknownName, [["flavour"], [None]]),
-    ("label unlabel", "kinds", InputError, [None, [], ["tag"] * 3]),
-    ("label", "weights", InputError, [*([share] for share in SHARES), None, [], [1.0] * 3]),
     ("link unlink", "kind", InputError, [None, "", "x" * 201]),
     ("link unlink", "target_id", InputError, ["a"]),
     ("link", "weight", InputError, SHARES),
@@ -334,7 +323,7 @@ def test_a_memory_that_is_not_there_is_named(mine: Owner, connection: Connection
         with pytest.raises(psycopg.Error, match=str(UNKNOWN)):  # the first of several
             call(connection, "link", mine.name, source, target)
     with pytest.raises(psycopg.Error, match="team 'red' has no memory"):
-        call(connection, "label", "team:red", UNKNOWN, ["x"])
+        call(connection, "record_outcome", "team:red", UNKNOWN, "success")
 
 
 # Where it runs

@@ -31,7 +31,6 @@ MINIMAL: dict[str, dict[str, Any]] = {
     "agent_memories": {**KEY, "content": "something"},
     "memory_usage": MEMORY_ID,
     "memory_events": {**KEY, "memory_id": KEY["id"], "event_type": "feedback"},
-    "memory_labels": {**MEMORY_ID, "kind": "keyword", "value": "tea"},
     "memory_links": {"agent_id": "agent", "source_id": KEY["id"], "kind": "consolidates"}
     | {"target_id": "00000000-0000-7000-8000-000000000002"},
     "gc_runs": {**KEY, "policy": "default", "started_at": "2026-06-01Z", "seconds": 0.5}
@@ -60,7 +59,6 @@ SHARES = [
             *("trust_provenance", "trust_consensus", "trust_governance", "trust_usage"),
         )
     ),
-    ("memory_labels", "weight"),
     ("memory_links", "weight"),
     ("component_reputations", "reputation"),
 ]
@@ -191,8 +189,6 @@ COUNTS = ("retrieval_count", "success_count", "failure_count", "feedback_up", "f
 OTHERS: list[tuple[str, dict[str, Any], str]] = [
     *(("agent_memories", given, constraint) for given, constraint in MEMORY),
     *(("memory_usage", {count: -1}, count) for count in COUNTS),
-    ("memory_labels", {"kind": "colour"}, "kind"),
-    *(("memory_labels", {"value": value}, "value") for value in ("", "v" * 201)),
     *(("memory_links", {"kind": kind}, "kind") for kind in ("", "k" * 201)),
     ("memory_links", {"target_id": KEY["id"]}, "two_memories"),
     ("output_type_defaults", {"trust_curve": "logarithmic"}, "trust_curve"),

@@ -70,27 +70,24 @@ each_kind = pytest.mark.parametrize("kind", ["Engine", "AsyncEngine", "Connectio
 def test_a_rejected_plan_is_prepared_again(migrated: str, kind: str) -> None:
     """In autocommit and in a savepoint. A statement has no effect when its plan is rejected."""
     memory_id = repository(migrated).add("agent", NewMemory("one", embedding=client.VECTOR))
-    verb = "touch" if kind.endswith("Engine") else "label"  # one takes no savepoint, one does
+    verb = "touch" if kind.endswith("Engine") else "remove_alias"  # one takes no savepoint
+    done = int(verb == "touch")
     with on(kind, migrated) as (repo, end):
 
         def call() -> int:
-            made = repo.touch("agent", memory_id) if verb == "touch" else label(repo, memory_id)
+            made = repo.touch("agent", memory_id) if done else repo.names.remove("agent", "x")
             end("commit")
             return made
 
         for _ in range(PREPARED):
-            assert call() == 1
+            assert call() == done
         retyped(migrated, verb, "RETURNS bigint", "RETURNS integer")
         for _ in range(PREPARED):
-            assert call() == 1
+            assert call() == done
 
-    if verb == "touch":
+    if done:
         counted = value(migrated, "SELECT retrieval_count FROM pgrecall.memory_usage")
         assert counted == 2 * PREPARED
-
-
-def label(repo: MemoryRepository, memory_id: UUID) -> int:
-    return repo.labels.add("agent", memory_id, "label")
 
 
 @each_kind
@@ -99,16 +96,16 @@ def test_a_call_that_cannot_be_repeated_says_so(migrated: str, kind: str) -> Non
     memory_id = UUID(int=1)
     with on(kind, migrated) as (repo, end):
         for _ in range(PREPARED):
-            assert repo.labels.of("agent", memory_id) == []
+            assert repo.links.of("agent", memory_id) == []
             end("commit")
-        retyped(migrated, "labels", "weight double precision", "weight real")
+        retyped(migrated, "links", "weight double precision", "weight real")
 
         if not kind.endswith("Engine"):
             with pytest.raises(DatabaseConflict, match="a migration has just replaced"):
-                repo.labels.of("agent", memory_id)
+                repo.links.of("agent", memory_id)
             end("rollback")
         for _ in range(PREPARED):
-            assert repo.labels.of("agent", memory_id) == []
+            assert repo.links.of("agent", memory_id) == []
             end("commit")
 
 

@@ -37,16 +37,16 @@ hits: Hits = repo.search("a", "b", k=3, tags=["c"], profile="hybrid", weights=No
 memory: Memory = repo.teams.update("a", ID, importance=0.9, trust=None, reason="b")
 changes: MemoryChanges = {"importance": 0.9}
 repo.update("a", ID, **changes)
-added: Added = repo.add("a", "b", importance=0.8, tags=["c"], key="d", labels=["e"])
+added: Added = repo.add("a", "b", importance=0.8, tags=["c"], key="d")
 repo.upsert("a", "b", key="c", embedding=None)
 repo.supersede("a", ID, {"content": "b", "metadata": {"c": 1}})
 rows: list[NewMemoryDict] = [{"content": "b", "id": str(ID), "importance": 0.8}]
 repo.add_many("a", [*rows, "c", NewMemory("d"), {"content": "e", "turn": 1, "session": "f"}])
-labelled: int = repo.labels.add(ID, "b", "c")
+repo.links.add("a", ID, ID, "c")
 repo.delete("a", ["b", ID], dry_run=True)
 
 async def main() -> Context:
-    await later.labels.add("a", ID, "b")
+    await later.links.add("a", ID, ID)
     return await later.context("a", "b", max_tokens=100, teams=["c"])
 """
 WRONG = {
@@ -59,7 +59,7 @@ WRONG = {
     'repo.add("a", "b", tag=["c"])': "call-arg",
     'repo.add("a", {"content": "b", "tag": ["c"]})': "arg-type",
     'repo.add_many("a", [{"importance": 0.8}])': "list-item",
-    'repo.labels.add("a", 5, "c")': "arg-type",
+    'repo.links.add("a", 5, ID)': "arg-type",
     'repo.links.add("a", ID)': "call-arg",
     'found: Hits = later.search("a", "b")': "assignment",
     "repo.link": "attr-defined",

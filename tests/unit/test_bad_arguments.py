@@ -18,7 +18,6 @@ import pytest
 from sqlalchemy import create_engine, literal_column, text
 
 from pgrecall import GarbagePolicy, MemoryRepository, NewMemory, Profile
-from pgrecall.core.label import Label
 from pgrecall.core.statement import Statement
 from pgrecall.core.steps import Run
 from pgrecall.core.vectors import EmbeddingType, Vector
@@ -219,12 +218,6 @@ def test_the_fields_of_a_memory_stand_in_one_place(repo: MemoryRepository) -> No
         repo.add_many("a", [without])
 
 
-def test_more_labels_than_an_event_should_hold_are_refused(repo: MemoryRepository) -> None:
-    labels = [f"label {n}" for n in range(1_001)]
-    for verb in (repo.labels.add, repo.labels.remove):
-        refuses(partial(verb, "a", ID, labels), r"at most 1,000 labels at once, got 1,001")
-
-
 # Vectors
 
 
@@ -271,7 +264,6 @@ Searches = list[tuple[dict[str, Any], type[InputError], str]]
 LISTS_OF_TEXTS = (
     *("memory_types", "memory_natures", "content_types", "tiers", "tags", "all_tags", "entities"),
     *("all_entities", "statuses", "components", "output_types", "domains", "categories", "loops"),
-    "labels",
 )
 OPERANDS = {"$in": 1, "$nin": "ab", "$exists": 1, "$gt": None, "$lt": True, "$gte": [1]}
 LEAVING = (
@@ -447,10 +439,7 @@ CASES: list[Case] = [
     *each("upkeep.adjust_trust", "delta", "delta", 1.000001, -1.000001, NAN, "0.1", None, 10**400),
     *each("upkeep.adjust_trust", "reason", "reason", "", " \n", None),
     *each("upkeep.adjust_trust", "actor", "actor", "", None),
-    *(
-        (name, {"actor": LONG}, "actor")
-        for name in (*NOTING, "labels.add", "links.add", "supersede")
-    ),
+    *((name, {"actor": LONG}, "actor") for name in (*NOTING, "links.add", "supersede")),
     *each("record_outcome", "metadata", "metadata", [], {1: "a"}, "text"),
     *each("upkeep.adjust_trust", "metadata", "metadata", {"a": "b\0"}, {"a": 1j}),
     *each("feedback", "metadata", "metadata", 5),
@@ -514,22 +503,7 @@ CASES: list[Case] = [
     *each("upkeep.run", "within", "within", -1, "1", NAN),
     *each("upkeep.run", "at_least", "at_least", 0, 1.5),
     ("upkeep.run", {"dry_run": 1}, "dry_run"),
-    # Labels and links
-    *(
-        (name, {"labels": wrong}, "")
-        for name in ("labels.add", "labels.remove")
-        for wrong in (
-            *(Label("x", "flavour"), Label("x", None), Label(5)),  # type: ignore[arg-type]
-            *(Label("x", weight=1.5), Label("x", weight=NAN), Label("")),
-            *("", LONG, "nul \0", "lone \ud800", ["good", 5], 5, None),
-        )
-    ),
-    *each("labels.find", "values", "values|labels", 5, [5]),
-    ("labels.find", {"limit": 0}, "limit"),
-    *each("labels.find", "kinds", "kind", "tag", ["flavour"]),
-    ("search", {"label_kinds": ["tag"]}, "label"),
-    *each("search", "labels", "labels", "x", [5]),
-    *(("search", {"labels": ["x"], "label_kinds": v}, "kind") for v in ("tag", ["flavour"])),
+    # Links
     *each("search", "expand", "expand", -1, 3, 1.5, True, None, "1"),
     *each("links.add", "kind", "kind", "", LONG, None, "nul \0"),
     *each("links.add", "weight", "weight", 1.1, -0.1, None, NAN, "1"),

@@ -26,7 +26,6 @@ LIMITS = {
     "a filter on metadata": [limits.MAX_COMPARISONS, limits.MAX_VALUES, limits.MAX_DEPTH],
     "`k`": [K.most, limits.MAX_CONSIDERED],
     "entities of a query": [limits.MAX_QUERY_ENTITIES],
-    "labels in one call": [limits.MAX_VALUES],
     "turns around a hit": [limits.MAX_EXPAND_SESSION],
 }
 """How a row of the page begins → the numbers that it begins with."""
@@ -78,7 +77,7 @@ def test_every_argument_has_a_docstring() -> None:
 
 def test_sql_has_no_limit_of_its_own() -> None:
     """Numbers and lists of words that the limits have are named there."""
-    lists = (limits.STATUSES, limits.TIERS, limits.LABEL_KINDS)
+    lists = (limits.STATUSES, limits.TIERS)
     numbers = {limits.MAX_TEXT_LENGTH, limits.MAX_QUERY_LENGTH, limits.MAX_METADATA, MOST}
     forbidden = [*map(",".join, lists), *(str(n) for n in numbers), *(f"{n:,}" for n in numbers)]
     for folder in ("recall", "verbs", "words"):

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from pgrecall import Memory, MemoryChanges, NewMemory
-from pgrecall.core.memory import LABELS
 from pgrecall.core.resources import sql_folder
 from pgrecall.migrate import field_lists
 from pgrecall.migrate.field_lists import with_fields
@@ -37,7 +36,7 @@ def test_what_editors_see_has_the_fields_of_the_list() -> None:
     shown = {field.name for field in FIELDS if field.shown}
     assert {field.name for field in fields(Memory)} == shown | {"team_id"}
     given = {field.name for field in FIELDS if field.part in ("name", "memory")}
-    assert {field.name for field in fields(NewMemory)} == given | {LABELS}
+    assert {field.name for field in fields(NewMemory)} == given
     changed = {field.name for field in FIELDS if field.part == "memory"}
     assert set(MemoryChanges.__annotations__) == changed
 

@@ -65,7 +65,7 @@ def test_a_method_is_named_as_it_is_called(name: str) -> None:
 
 def test_a_traceback_names_the_method() -> None:
     with pytest.raises(InputError) as raised:
-        NOWHERE.labels.add("a", "no id", "b")
+        NOWHERE.links.add("a", "no id", "b")
 
     assert "add" in [frame.name for frame in traceback.extract_tb(raised.value.__traceback__)]
 
@@ -87,7 +87,7 @@ def test_the_defaults_shown_are_those_that_hold() -> None:
 @pytest.mark.parametrize(
     ("declared", "without"),
     [
-        (MemoryChanges, {"id", "key", "labels"}),
+        (MemoryChanges, {"id", "key"}),
         (NewMemoryFields, {"content"}),
         (NewMemoryDict, set[str]()),
     ],

@@ -20,8 +20,8 @@ MAY, JUNE = datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
 SEVERAL = (
     *("memory_types --type", "memory_natures --memory-nature", "content_types --content-type"),
     *("tiers --tier", "tags --tag", "all_tags --all-tag"),
-    *("entities --entity", "all_entities --all-entity", "labels --label"),
-    *("label_kinds --label-kind", "components --component", "output_types --output-type"),
+    *("entities --entity", "all_entities --all-entity"),
+    *("components --component", "output_types --output-type"),
     *("domains --domain", "categories --category", "loops --loop", "statuses --status"),
     *("teams --team", "query_entities --query-entity"),
 )

@@ -29,7 +29,7 @@ VECTOR = [1.0, 0.0, 0.0]
 CALLS = (
     *("add", "add_many", "upsert", "get", "get_many", "list", "count", "search", "context"),
     *("explain", "touch", "record_outcome", "feedback", "update", "supersede"),
-    *("labels", "history"),
+    "history",
 )
 """The kinds of calls, as each client makes them in turn. `add` makes the memory of others."""
 
@@ -58,7 +58,6 @@ class Repository:
             "feedback": lambda: repo.feedback(agent, about, "useful"),
             "update": lambda: repo.update(agent, about, tags=[text]),
             "supersede": lambda: repo.supersede(agent, about, new(text + " instead"), force=True),
-            "labels": lambda: repo.labels.add(agent, about, ["label"]),
             "history": lambda: repo.history(agent, about),
         }
         return self._wait(calls[call]())
@@ -104,8 +103,6 @@ class Statements:
         "jsonb_build_object('tags', ARRAY[%(text)s]))",
         "supersede": "SELECT successor FROM pgrecall.supersede(%(agent)s, %(id)s, "
         f"{NEW.format(' || $$ instead$$', '')}, force => true)",
-        "labels": "SELECT label FROM pgrecall.label(%(agent)s, %(id)s, ARRAY['label'], "
-        "ARRAY['keyword'], ARRAY[1.0])",
         "history": "SELECT id FROM pgrecall.history(%(agent)s, %(id)s)",
     }
 

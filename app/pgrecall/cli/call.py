@@ -22,7 +22,7 @@ from pgrecall.core.checks import descriptions, without_none
 from pgrecall.execution import MemoryRepository
 
 Method = str | Callable[..., Any]
-"""The name of a method of the repository, such as labels.add, or a function on a database."""
+"""The name of a method of the repository, such as links.add, or a function on a database."""
 ALIASES = {"agent_id": "agent", "older_than": "days"}
 """Argument of a method → its name among the parameters of a command, where that differs."""
 _LEFT_OUT = {

@@ -1,8 +1,8 @@
 """Commands: from options to one call, and from its result to what is printed.
 
-@app.method("labels.of", "pgrecall labels 0197a3c2 --agent zoe")
-def labels(call: Call) -> Output:
-    \"\"\"List the labels of a memory.\"\"\"
+@app.method("links.of", "pgrecall links 0197a3c2 --agent zoe")
+def links(call: Call) -> Output:
+    \"\"\"List the links of a memory.\"\"\"
     return Output(call(), …)
 """
 

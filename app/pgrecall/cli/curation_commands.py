@@ -230,7 +230,6 @@ def _erasure(erased: Erased) -> list[str]:
     counts = (
         counted(erased.memories, "memory", "memories"),
         counted(erased.counters, "counter", "counters"),
-        counted(erased.labels, "label", "labels"),
         counted(erased.links, "link", "links"),
         counted(erased.events, "event", "events"),
         counted(erased.positions, "position", "positions"),

@@ -120,7 +120,7 @@ def import_(
     """Store each line of a file, or each row of another system's table, as a memory.
 
     A line is an object with content and, optionally, agent_id or team_id, id, created_at (ISO 8601)
-    and the other fields of NewMemory; also with state, such as status, retrieval_count or labels,
+    and the other fields of NewMemory; also with state, such as status, retrieval_count or links,
     as pgrecall export writes it. Texts that come without an embedding are embedded.
     An interrupted import can be repeated: nothing is stored twice.
     """

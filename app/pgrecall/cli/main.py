@@ -52,7 +52,7 @@ class _Commands(LazyGroup):
             "curation_commands": "near-duplicates clusters consolidate complete-tasks prune gc "
             "delete erase"
         },
-        "Labels and links": {"use_commands": "label unlabel labels labelled link unlink links"},
+        "Links": {"use_commands": "link unlink links"},
         "Choose a profile": {
             "profile_commands": "profiles",
             "evaluation_commands": "judge evaluate tune",

@@ -50,7 +50,7 @@ def add(call: Call) -> Output:
 def upsert(call: Call, key: Annotated[str, argument("Your key for the memory.")]) -> Output:
     """Store a memory under a key, or replace text and fields of the one that has it.
 
-    Counters, history, labels and links stay; labels that are given are added.
+    Counters, history and links stay.
     """
     return _added(call(key=key))
 

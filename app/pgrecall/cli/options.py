@@ -24,7 +24,6 @@ from pgrecall.cli.embedding import RERANKER
 from pgrecall.cli.parsers import ISO_8601, PARSERS, argument, option
 from pgrecall.context.styles import Style
 from pgrecall.core.checks import Argument, Number, Words, arguments_of, descriptions
-from pgrecall.core.label import Label, LabelKind
 from pgrecall.core.memory import NewMemoryFields, Unset
 from pgrecall.core.rerankers import Rerank, Reranker
 from pgrecall.ranking.arguments import SearchArguments
@@ -75,7 +74,7 @@ _FILTERS = FilterArguments.__annotations__
 SEARCH = arguments_of(SearchArguments)
 """Argument of a search → its type and its check."""
 _DOCSTRINGS = {**descriptions(FilterArguments), **descriptions(SearchArguments)}
-_COMMENTS = {field.name: field.comment for field in FIELDS} | {"labels": "A label to find it by."}
+_COMMENTS = {field.name: field.comment for field in FIELDS}
 _PAIRS = """Takes KEY=VALUE, such as project=quaybook, and JSON objects: '{"steps": [1, 2]}'."""
 
 
@@ -179,8 +178,6 @@ _SIMPLER: Mapping[Any, Any] = {
     UUID | str: str,
     Style | str: str,
     str | Sequence[str]: Sequence[str],
-    Sequence[Label | str]: Sequence[str],
-    Sequence[LabelKind]: Sequence[str],
 }
 """Type of an argument → that of its option."""
 

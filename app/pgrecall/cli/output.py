@@ -127,7 +127,7 @@ def changed(memory: Memory, *fields: str) -> Output:
 
 
 def number(name: str, count: int, one: str, several: str | None = None) -> Output:
-    """The number of memories or labels that a command changed."""
+    """The number of memories that a command changed."""
     return Output([{name: count}], counted(count, one, several or one))
 
 

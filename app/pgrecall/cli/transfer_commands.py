@@ -80,7 +80,7 @@ def export(
 ) -> Output:
     """Write memories to a file, with all that belongs to them.
 
-    A line has every field of a memory, its embedding, counters, votes, status, labels and links;
+    A line has every field of a memory, its embedding, counters, votes, status and links;
     pgrecall import makes the same memory of it, with the same id and the same scores. All lines
     show the database at one moment, except in an export that was resumed. With filters, only the
     memories that pass are exported, whatever their status and validity.

@@ -1,14 +1,11 @@
-"""pgrecall outcome, trust, feedback, history, label …, link …, supersede … and others"""
+"""pgrecall outcome, trust, feedback, history, link …, supersede … and others"""
 
 from __future__ import annotations
-
-from typing import Annotated
 
 from pgrecall.cli.app import App
 from pgrecall.cli.call import Call
 from pgrecall.cli.output import Output, changed, number, table
 from pgrecall.cli.parsers import argument, option
-from pgrecall.core.label import Label, LabelKind
 from pgrecall.core.quoting import cut
 from pgrecall.lifecycle.event import Event
 
@@ -121,50 +118,6 @@ _declare("invalidate")
 _declare("revive")
 for _name in ("approve", "reject", "promote", "demote"):
     _declare(f"upkeep.{_name}")
-
-LABELS = Annotated[list[str], argument("Labels.", metavar="LABEL…")]
-Kind = Annotated[LabelKind, option("Kind of the labels.")]
-
-
-@app.method("labels.add", "pgrecall label 0197a3c2 tea drinks --agent zoe", labels=LABELS)
-def label(
-    call: Call,
-    kind: Kind = "keyword",
-    weight: Annotated[float, option("How well they fit, 0 to 1.")] = 1.0,
-) -> Output:
-    """Label a memory, so that it can be found by its labels."""
-    labels = [Label(text, kind, weight) for text in call.arguments["labels"]]
-    return number("labelled", call(labels=labels), "label added", "labels added")
-
-
-@app.method("labels.remove", "pgrecall unlabel 0197a3c2 drinks --agent zoe", labels=LABELS)
-def unlabel(call: Call, kind: Kind = "keyword") -> Output:
-    labels = [Label(text, kind) for text in call.arguments["labels"]]
-    return number("unlabelled", call(labels=labels), "label removed", "labels removed")
-
-
-@app.method("labels.of", "pgrecall labels 0197a3c2 --agent zoe")
-def labels(call: Call) -> Output:
-    """Show the labels of a memory, the greatest weight first."""
-    labels: list[Label] = call()
-    lines = (f"{label.weight:.3f}  {label.kind:<9}  {label.value}" for label in labels)
-    return Output(labels, *lines, otherwise="no labels")
-
-
-@app.method(
-    "labels.find",
-    "pgrecall labelled tea coffee --agent zoe",
-    values=LABELS,
-    kinds=option("Only labels of this kind.", "--kind"),
-)
-def labelled(call: Call) -> Output:
-    """List active, valid memories that have any of these labels, with the sum of their weights."""
-    weighted = call()
-    return Output(
-        ({"id": one.id, "weight": weight, "content": one.content} for one, weight in weighted),
-        *(f"{weight:.3f}  {memory.id}  {memory.content}" for memory, weight in weighted),
-        otherwise="no memory has such a label",
-    )
 
 
 _LINK_KIND = option("What the link means.")

@@ -35,7 +35,6 @@ STATUSES = ("active", "pending", "consolidated", "completed", "archived")
 TIERS = ("short", "medium", "long")
 TRUST_CURVES = ("hyperbolic", "exponential", "linear")
 INVALIDATION_REASONS = ("superseded", "forgotten")
-LABEL_KINDS = ("keyword", "tag", "concept", "component")
 NAME_KINDS = ("entity", "subject", "alias")
 
 EARLIEST, LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)

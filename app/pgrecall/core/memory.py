@@ -14,13 +14,11 @@ from uuid import UUID
 
 from pgrecall.core.display import LONGEST_TEXT, line, quoted
 from pgrecall.core.embedding_type import read_embedding
-from pgrecall.core.label import Label
 from pgrecall.core.quoting import unknown_field
 from pgrecall.core.vectors import VectorLike
 
 TEAM: Final = "team:"
 """Prefix of the stored id of a team. An agent's id must not begin with it."""
-LABELS: Final = "labels"
 """The field of NewMemory that is no column of a memory."""
 
 
@@ -105,9 +103,6 @@ class NewMemory:
     """The dialogue that the memory is a turn of; `expand_session` adds the turns around a hit."""
     turn: int | None = None
     """Position in the session, from 0. Turns without one come last, ordered by `created_at`."""
-    labels: Sequence[Label | str] = ()
-    """Stored with the memory if it is new, and added to one that it replaces. Text alone is a label
-    of kind keyword, weight 1. If a weight is above 1, all are divided by the greatest."""
 
     def __new__(cls, *_: Any, **fields: Any) -> Self:
         """Refuses unknown fields, and names the one that may be meant."""
@@ -171,7 +166,7 @@ class MemoryFields(TypedDict, total=False):
 
 
 class MemoryChanges(MemoryFields, total=False):
-    """The fields that `update` can change: those of NewMemory except `id`, `key` and `labels`.
+    """The fields that `update` can change: those of NewMemory except `id` and `key`.
 
     Fields that are UNSET do not change.
     """
@@ -184,7 +179,6 @@ class NewMemoryFields(MemoryFields, total=False):
 
     id: UUID | str | None
     key: str | None
-    labels: Sequence[Label | str]
 
 
 class NewMemoryDict(NewMemoryFields):

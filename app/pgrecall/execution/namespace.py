@@ -1,4 +1,4 @@
-"""Namespaces of a repository, such as `repository.labels`."""
+"""Namespaces of a repository, such as `repository.links`."""
 
 from __future__ import annotations
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         correcting,
         curating,
         erasing,
-        labelling,
         linking,
         naming,
         upkeeping,
@@ -48,7 +47,6 @@ else:
     correcting = LazyModule("lifecycle.correcting")
     curating = LazyModule("lifecycle.curating")
     erasing = LazyModule("lifecycle.erasing")
-    labelling = LazyModule("lifecycle.labelling")
     linking = LazyModule("lifecycle.linking")
     naming = LazyModule("lifecycle.naming")
     upkeeping = LazyModule("lifecycle.upkeeping")
@@ -71,15 +69,6 @@ else:
 
 R_co = TypeVar("R_co", covariant=True)
 M = TypeVar("M", bound="Methods")
-
-
-class Labels(Namespace[R_co]):
-    """`repository.labels`. Labels of memories, and finding memories by them."""
-
-    add = method(lambda: labelling.label)
-    remove = method(lambda: labelling.unlabel)
-    of = method(lambda: labelling.labels)
-    find = method(lambda: labelling.labelled)
 
 
 class Links(Namespace[R_co]):
@@ -178,11 +167,6 @@ class Methods:
     invalidate = method(lambda: correcting.invalidate)
     revive = method(lambda: correcting.revive)
     erase = method(lambda: erasing.erase)
-
-    @property
-    def labels(self: M) -> Labels[M]:
-        """Labels of memories, and finding memories by them."""
-        return Labels(self)
 
     @property
     def links(self: M) -> Links[M]:

@@ -34,7 +34,7 @@ def collect_garbage(
     """Archives and deletes memories by a policy, of one agent or of all.
 
     For each agent: memories below the policy's thresholds, too old or expired (see GarbagePolicy),
-    then the least trusted beyond its cap, then events that are too old, then counters, labels and
+    then the least trusted beyond its cap, then events that are too old, then counters and
     links of memories that are gone, then earlier runs that are too old. Each batch of `batch_size`
     is a transaction of its own that locks only the rows it changes, in key order. So it can run
     beside writers, twice at once, and be interrupted without losing what it did. Each change is

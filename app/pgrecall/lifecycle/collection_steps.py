@@ -27,7 +27,7 @@ class Collection:
 def owners(tables: Tables, agent_id: str | UUID | None = None) -> Operation[list[tuple[str, bool]]]:
     """The owners to collect, ordered by id, and whether each has memories.
 
-    An owner without memories may have left counters, labels, links or history. If `agent_id` is
+    An owner without memories may have left counters, links or history. If `agent_id` is
     given, only that owner. Raises InputError.
     """
     if agent_id is not None:

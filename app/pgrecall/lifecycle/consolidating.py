@@ -37,7 +37,7 @@ def consolidate(
     and links of the kind consolidates lead to them.
 
     The new memory's importance is min(greatest of the sources + 0.1, 1). Trust and usefulness are
-    the means of the sources'. Tags, entities and labels are merged, and it is valid while all
+    the means of the sources'. Tags and entities are merged, and it is valid while all
     sources are. Metadata is not copied.
 
     Each cluster is a transaction of its own; `summarise` runs outside of it. A cluster that was

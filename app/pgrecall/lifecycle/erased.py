@@ -15,7 +15,6 @@ class Erased:
     memories: int = 0
     counters: int = 0
     """Rows of memory_usage."""
-    labels: int = 0
     links: int = 0
     events: int = 0
     """Rows of the history."""

@@ -21,7 +21,7 @@ from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import call
 
 BATCH_SIZE = 1_000
-_OF_MEMORIES = ("memories", "counters", "labels", "links", "events", "positions")
+_OF_MEMORIES = ("memories", "counters", "links", "events", "positions")
 _MAY_VACUUM = Statement(
     "SELECT pg_has_role(c.relowner, 'USAGE') AS may "
     "  FROM pg_class c WHERE c.oid = to_regclass(:memories)"
@@ -79,7 +79,7 @@ def erase_owner(
 ) -> Job[Erased]:
     """Deletes everything of an agent. Returns how many rows.
 
-    These are its memories, counters, labels, links, history, its rank index, and runs of its own
+    These are its memories, counters, links, history, its rank index, and runs of its own
     garbage collection. Each batch of `batch_size` memories is a transaction of its own, so an
     interrupted erasure can be started again. Stop the agent's writers first: what is added
     meanwhile may be erased or may stay. `dry_run` only counts. `on_progress(erased, memories)` is
@@ -119,7 +119,7 @@ def _require_vacuum(tables: Tables) -> Operation[None]:
 
 def _vacuum(tables: Tables, owner_id: str) -> Operation[None]:
     """Removes deleted rows from the tables, and from the owner's rank index."""
-    names = ["agent_memories", *(f"memory_{of}" for of in ("usage", "events", "labels", "links"))]
+    names = ["agent_memories", *(f"memory_{of}" for of in ("usage", "events", "links"))]
     names += ["entity_names", "owner_vectors", "gc_runs"]
     schema = f'"{tables.schema}"'
     positions = yield Run(_positions(schema), {"owner_id": owner_id})

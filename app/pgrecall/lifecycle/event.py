@@ -19,7 +19,7 @@ class Event:
     event_type: str
     """initial, reinforcement, penalty, manual, feedback, importance, promoted, demoted, updated,
     replaced, restated, superseded, forgotten, revived, approved, consolidated, completed, archived,
-    deleted, judgement, labelled, unlabelled, linked, unlinked, or, of touches with a key,
+    deleted, judgement, linked, unlinked, or, of touches with a key,
     retrieved."""
     reason: str | None
     actor: str | None

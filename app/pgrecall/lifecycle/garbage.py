@@ -92,7 +92,7 @@ class GarbageRun:
     archived: int
     deleted: int
     swept: int
-    """Number of counters, labels and links removed because their memories no longer exist."""
+    """Number of counters and links removed because their memories no longer exist."""
     events: int
     """Number of events that were too old."""
     runs: int

@@ -40,7 +40,7 @@ def update(
 ) -> Operation[Memory]:
     """Changes fields of a memory and returns it as it is afterwards.
 
-    MemoryChanges lists the fields: those of NewMemory except `id`, `key` and `labels`. New content
+    MemoryChanges lists the fields: those of NewMemory except `id` and `key`. New content
     is embedded again, so text and vector always agree; without an embedder, pass `embedding` too.
     Another `tier` brings its expiry, as `promote` and `demote` do, unless `expires_at` is given.
     The history records old and new values (except vectors), `reason` and `actor`. Trust is not

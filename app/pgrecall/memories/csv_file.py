@@ -16,7 +16,7 @@ from pgrecall.schema.fields import FIELDS
 
 _SEPARATORS = ",;\t"
 _TYPES = {field.name: field.kind.type for field in FIELDS}
-_TYPES |= dict.fromkeys(("labels", "links"), "text[]") | {"events": "jsonb"}
+_TYPES |= {"links": "text[]", "events": "jsonb"}
 _OF_TEXT = ("text", "uuid", "timestamptz")
 """Types whose values are written as they are."""
 

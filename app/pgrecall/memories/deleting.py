@@ -45,7 +45,7 @@ def delete(
     actor: str | None = None,
     **filters: Unpack[FilterArguments],
 ) -> Operation[int]:
-    """Deletes memories with their counters, labels and links. Returns how many were deleted.
+    """Deletes memories with their counters and links. Returns how many were deleted.
 
     Name them by their ids, or by filters, but not by both. Ids that the agent does not have are
     ignored. As in a search, only active and valid memories pass a filter unless `statuses` or

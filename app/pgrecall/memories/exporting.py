@@ -48,7 +48,7 @@ def export(
 
     `write` is called with up to `batch_size` lines at a time; a coroutine function is awaited by
     the asynchronous repository. A line has every field of the memory, its embedding, counters,
-    votes, labels and the links that begin at it, and with `events` its history, so that
+    votes and the links that begin at it, and with `events` its history, so that
     `transfer.restore` and `pgrecall import` make the same memory of it.
 
     The memories are those of one agent, of several, or of every agent and team. Without `filters`,

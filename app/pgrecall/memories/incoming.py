@@ -10,8 +10,7 @@ from operator import attrgetter, is_not
 from types import MappingProxyType
 from typing import Any
 
-from pgrecall.core.label import require_labels
-from pgrecall.core.memory import LABELS, UNSET, NewMemory
+from pgrecall.core.memory import UNSET, NewMemory
 from pgrecall.core.quoting import listed, unknown_field
 from pgrecall.errors import InputError, InvalidMemory
 from pgrecall.schema.fields import CHECKS, NOTHING
@@ -58,8 +57,8 @@ def as_new(
             raise InvalidMemory(
                 f"a memory must be text, a NewMemory or a dict, got {type(memory).__name__}"
             )
-    if unknown := values.keys() - _ALL:
-        raise unknown_field(unknown, _ALL, () if beside is None else _options(beside))
+    if unknown := values.keys() - FIELDS:
+        raise unknown_field(unknown, FIELDS, () if beside is None else _options(beside))
     if isinstance(memory, str):
         if "content" in values:
             raise InputError("give the text of a memory once, not as content too")
@@ -79,10 +78,12 @@ _FIELDS = fields(NewMemory)
 _NAMES = tuple(field.name for field in _FIELDS)
 _values = attrgetter(*_NAMES)
 _DEFAULTS = tuple(field.default for field in _FIELDS)
+FIELDS = frozenset(_NAMES)
+"""The names of all fields."""
 STORED_DEFAULTS = {
     field.name: CHECKS[field.name](field.name, field.default)
     for field in _FIELDS
-    if field.default is not MISSING and field.default is not UNSET and field.name != LABELS
+    if field.default is not MISSING and field.default is not UNSET
 } | {"metadata": {}}
 """The values stored in absent fields, except computed ones."""
 
@@ -96,17 +97,7 @@ def validated_memory(memory: NewMemory) -> dict[str, Any]:
     set_fields = dict(compress(zip(_NAMES, values, strict=True), map(is_not, values, _DEFAULTS)))
     if isinstance(set_fields["metadata"], dict) and not set_fields["metadata"]:
         del set_fields["metadata"]
-    labels = require_labels(set_fields.pop(LABELS, ()), error=InvalidMemory, scaled=True)
     changed = checked(set_fields)
-    if labels:
-        changed[LABELS] = [
-            {"kind": one.kind, "value": one.value, "weight": one.weight} for one in labels
-        ]
     if changed.get("turn") is not None and changed.get("session") is None:
         raise InvalidMemory("a turn is a place in a session: give the session too")
     return changed | {name: NOTHING[name] for name in NOTHING if changed.get(name, ...) is None}
-
-
-_ALL = frozenset(_NAMES)
-FIELDS = _ALL - {LABELS}
-"""The fields that are columns."""

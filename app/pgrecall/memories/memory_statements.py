@@ -7,7 +7,6 @@ from dataclasses import fields
 from functools import lru_cache
 from typing import Any
 
-from pgrecall.core.memory import LABELS
 from pgrecall.core.statement import Statement
 from pgrecall.core.steps import Copy, Rows, Run
 from pgrecall.memories.embed import Incoming, Policy
@@ -30,16 +29,14 @@ def remember(tables: Tables, agent_id: str, memory: Incoming, policy: Policy) ->
     """Stores one memory. Row: memory_id, outcome, similarity, same_subject, trust."""
     trust = f'"{tables.schema}".trust_of(:agent, memory_id) AS trust'
     returning = f"{columns_of('remember')}, {trust}"
-    fields = {name: memory[name] for name in (*_FIELDS, LABELS) if name in memory}
+    fields = {name: memory[name] for name in _FIELDS if name in memory}
     return call(tables, "remember", returning, agent=agent_id, **fields, **policy.arguments)
 
 
 def with_memory(
     tables: Tables, function: str, parameter: str, memory: Incoming, **arguments: Any
 ) -> Run:
-    """Calls a function that takes a memory as this parameter, its labels, and these arguments."""
-    if LABELS in memory:
-        arguments[LABELS] = memory[LABELS]
+    """Calls a function that takes a memory as this parameter, and these arguments."""
     fields = {f"new_{name}": memory[name] for name in _FIELDS if name in memory}
     names = tuple(arguments), tuple(fields)
     both = arguments | fields
@@ -69,7 +66,7 @@ def _with_memory(
 def staged_fields(differing: Collection[str]) -> Staged:
     """The fields that a batch must send if these fields are not at their defaults in every row."""
     chosen = {*_ALWAYS, *differing}
-    return tuple(name for name in (*_FIELDS, LABELS) if name in chosen)
+    return tuple(name for name in _FIELDS if name in chosen)
 
 
 @lru_cache(maxsize=256)
@@ -104,10 +101,8 @@ def remember_staged(tables: Tables, staged: Staged) -> Statement:
     Parameters: agent, first, last and those of the policy.
     """
     schema = f'"{tables.schema}"'
-    memory = ", ".join(f'"{name}" => s."{name}"' for name in staged if name != LABELS)
+    memory = ", ".join(f'"{name}" => s."{name}"' for name in staged)
     values = {"memories": all_staged(f"{schema}.new_memory({memory})")}
-    if LABELS in staged:
-        values[LABELS] = all_staged(f"s.{LABELS}")
     values |= {name: f":{name}" for name in ("agent", *_POLICY)}
     named = ", ".join(f"{name} => {value}" for name, value in values.items())
     return Statement(

@@ -23,7 +23,7 @@ def copy(
 ) -> Operation[int]:
     """Copies the memories of an agent to another, in one transaction. Returns their number.
 
-    They keep ids, but for those of keys, counters, votes, status, labels and links, and with
+    They keep ids, but for those of keys, counters, votes, status and links, and with
     `events` their history; aliases of names are copied, too. Memories that the other has, by id
     or by text, are left out, so a call can be repeated. `actor` is noted where a history begins.
 

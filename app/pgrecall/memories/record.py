@@ -10,15 +10,12 @@ from uuid import UUID
 
 from pgrecall.core.dates import moment_of
 from pgrecall.core.ids import id_of_key
-from pgrecall.core.label import require_weight
-from pgrecall.core.limits import LABEL_KINDS
 from pgrecall.core.quoting import did_you_mean, listed, shortened
 from pgrecall.core.validation import (
     require_aware,
     require_given_share,
     require_json_object,
     require_name,
-    require_one_of,
     require_text,
 )
 from pgrecall.errors import InputError, InvalidMemory, UnknownName
@@ -141,10 +138,6 @@ def _referred(name: str, value: Any, owner_id: str, _: Any = None) -> UUID:
     return id_of_source(value, owner_id)
 
 
-def _one_of(known: tuple[str, ...], name: str, value: Any, *_: Any) -> str:
-    return require_one_of(name, value, known, error=InvalidMemory)
-
-
 def _several(
     check: Callable[[str, Mapping[str, Any], str, tzinfo | None], dict[str, Any]],
     name: str,
@@ -170,16 +163,6 @@ def _fields(name: str, value: Any, known: Mapping[str, Any]) -> Mapping[str, Any
             f"{', '.join(known)}"
         )
     return {**known, **{key: one for key, one in value.items() if one is not None}}
-
-
-def _label(name: str, value: Any, *_: Any) -> dict[str, Any]:
-    fields = {"value": value} if isinstance(value, str) else value
-    label = _fields(name, fields, {"value": None, "kind": "keyword", "weight": 1.0})
-    return {
-        "value": require_name(name, label["value"], error=InvalidMemory),
-        "kind": _one_of(LABEL_KINDS, f"kind of {name}", label["kind"]),
-        "weight": require_weight(f"weight of {name}", label["weight"], error=InvalidMemory),
-    }
 
 
 def _link(name: str, value: Any, owner_id: str, _: Any = None) -> dict[str, Any]:
@@ -225,7 +208,6 @@ def _check(field: Field) -> Check:
 
 
 STATE: Mapping[str, Check] = {field.name: _check(field) for field in (*STATE_COLUMNS, *USAGE)} | {
-    "labels": partial(_several, _label, "labels"),
     "links": partial(_several, _link, "links"),
     "events": partial(_several, _event, "events"),
 }

@@ -1,4 +1,4 @@
-"""Stores memories together with their state: counters, votes, status, labels, links and history."""
+"""Stores memories together with their state: counters, votes, status, links and history."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def restore(
     A memory is a mapping, such as a line of an export read as JSON. It has the fields of NewMemory
     and may have `status`, `needs_review`, `updated_at`, `invalidated_at`, `invalidation_reason`,
     `superseded_by`, `edition`, `retrieval_count`, `last_accessed_at`, `success_count`,
-    `failure_count`, `feedback_up`, `feedback_down`, `labels`, `links` and `events`. Times may be
+    `failure_count`, `feedback_up`, `feedback_down`, `links` and `events`. Times may be
     ISO 8601 text. An `id` that is not a UUID becomes the `key`; `superseded_by` and the
     `target_id` of links may name such ids too, and memories that come later. `agent_id` and
     `team_id` in the mapping are not read.
@@ -62,8 +62,7 @@ def restore(
     (outcome "duplicate") if an active memory has its text and edition. Trust, expiry and the other
     fields that NewMemory leaves unset are computed only where they are missing, and so is
     `usefulness`: the mean that the votes would have given here. A memory without `events` begins a
-    history. Weights of labels may be above 1: those of a memory are then divided
-    by the greatest of them.
+    history.
 
     Raises InvalidMemory, NotCompliant, InvalidVector, UnknownName or EmbedderRequired, which name
     the position of the memory, counted from 0. Then nothing is stored.

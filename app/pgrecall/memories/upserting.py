@@ -39,7 +39,7 @@ def upsert(
     The memory is given as to `add`: as a text with `key` and other fields beside it, as a NewMemory
     or as a dict.
 
-    The id, counters, history, labels and links stay; new labels are added. So do `created_at`,
+    The id, counters, history and links stay. So do `created_at`,
     `trust` with its parts, its decay and the `tier` if they are unset, and the usefulness once
     there was feedback; all other fields are replaced, also by their defaults. The memory is then
     active and valid by its own fields, even if it was archived or invalidated; if it was

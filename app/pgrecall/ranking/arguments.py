@@ -76,7 +76,7 @@ class SearchArguments(FilterArguments, total=False):
     as_of: datetime | None
     """The moment at which ages, validity and expiry are determined. Memories created later are
     hidden and do not count in the frequency of words. A memory whose last access came later counts
-    as never accessed. Everything else has its present value: text, status, tier, labels, links,
+    as never accessed. Everything else has its present value: text, status, tier, links,
     usefulness, importance, confidence, trust before decay, and the number of retrievals.
     Default: now."""
 

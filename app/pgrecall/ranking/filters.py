@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, Any, Self, TypedDict
 
-from pgrecall.core.checks import SHARE, Length, Needs, Words, checked, require_known
-from pgrecall.core.limits import LABEL_KINDS, MAX_FILTER_TEXT, STATUSES, TIERS
+from pgrecall.core.checks import SHARE, Length, Words, checked, require_known
+from pgrecall.core.limits import MAX_FILTER_TEXT, STATUSES, TIERS
 from pgrecall.ranking.custom_condition import Expression, require_condition
 from pgrecall.ranking.metadata_filter import MetadataFilter
 
@@ -44,14 +44,6 @@ class FilterArguments(TypedDict, total=False):
     """Only memories about any of these entities, or entities with such an alias."""
     all_entities: Sequence[str] | None
     """Only memories about every one of these entities; an alias stands for its entity."""
-    labels: Sequence[str] | None
-    """Only memories with any of these labels."""
-    label_kinds: Annotated[
-        Sequence[str] | None,
-        Words(LABEL_KINDS),
-        Needs(("labels",), "narrows labels down: give labels too"),
-    ]
-    """With `labels`: only labels of these kinds count."""
     text: Annotated[str | None, Length(MAX_FILTER_TEXT)]
     """Only memories with these words, written as for a web search engine: words that must all
     occur, "a phrase", or, -without. At most 10,000 characters. A text of stop words only filters

@@ -173,7 +173,7 @@ FIELDS: Final = (
     Field("memory_nature", TEXT, "semantic, episodic, procedural or a caller's own word."),
     Field("content_type", TEXT, "Media type or a caller's own word for the form of content."),
     Field("subject", TEXT, "What it is about; newer memories supersede older ones per subject."),
-    Field("tags", TEXTS, "Free labels."),
+    Field("tags", TEXTS, "Free words, or kind:value."),
     Field("metadata", METADATA, "The caller's own fields, a JSON object."),
     Field("needs_review", FLAG, "Feedback called it outdated.", part="state"),
     Field("trust_provenance", SHARE, "Trust's part from component and confidence.", assessed=True),

@@ -19,9 +19,6 @@ from sqlalchemy import (
     text,
 )
 
-from pgrecall.core.limits import (
-    LABEL_KINDS,
-)
 from pgrecall.core.memory import TEAM
 from pgrecall.core.zones import require_zone
 from pgrecall.schema.columns import check, column, required
@@ -35,7 +32,6 @@ from pgrecall.schema.kinds import (
     NAME,
     SHARE,
     TEXT,
-    one_of,
 )
 from pgrecall.schema.memories_table import memories_table, usage_table
 from pgrecall.schema.owner_tables import entity_names_table, owner_vectors_table
@@ -69,7 +65,6 @@ class Tables:
     memories: Table
     memory_usage: Table
     memory_events: Table
-    memory_labels: Table
     memory_links: Table
     gc_runs: Table
     rank_indexes: Table
@@ -119,7 +114,6 @@ def tables(schema: str = DEFAULT_SCHEMA) -> Tables:
         memories=memories_table(metadata),
         memory_usage=usage_table(metadata),
         memory_events=_events(metadata),
-        memory_labels=_labels(metadata),
         memory_links=_links(metadata),
         gc_runs=_gc_runs(metadata),
         rank_indexes=rank_indexes_table(metadata),
@@ -157,27 +151,6 @@ def _events(metadata: MetaData) -> Table:
     )
 
 
-def _labels(metadata: MetaData) -> Table:
-    return Table(
-        "memory_labels",
-        metadata,
-        required("agent_id", TEXT, "Whose memory it labels."),
-        required("memory_id", ID, "The memory it labels."),
-        required("kind", one_of(LABEL_KINDS), "keyword, tag, concept or component."),
-        required("value", NAME, "The label itself."),
-        column("weight", SHARE, "How well it describes the memory, 0 to 1.", "1"),
-        PrimaryKeyConstraint("agent_id", "memory_id", "kind", "value"),
-        Index(  # the condition: see that of memories
-            "ix_memory_labels_value_kind",
-            "agent_id",
-            "value",
-            "kind",
-            postgresql_where=text("value IS NOT NULL"),
-        ),
-        comment="Labels of memories with a kind and a weight, to find memories by.",
-    )
-
-
 def _links(metadata: MetaData) -> Table:
     return Table(
         "memory_links",
@@ -208,7 +181,7 @@ def _gc_runs(metadata: MetaData) -> Table:
         required("scanned", BIGINT, "Live memories examined."),
         required("archived", BIGINT, "Memories archived."),
         required("deleted", BIGINT, "Memories deleted."),
-        required("swept", BIGINT, "Counters, labels and links of deleted memories, removed."),
+        required("swept", BIGINT, "Counters and links of deleted memories, removed."),
         required("started_at", MOMENT, "When it began."),
         required("seconds", DOUBLE, "How long it took."),
         required("finished", ANSWER, "Whether it has finished."),

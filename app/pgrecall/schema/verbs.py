@@ -11,7 +11,7 @@ from pgrecall.core.steps import Run
 from pgrecall.schema import Tables
 from pgrecall.schema.fields import ROW
 
-_COUNTED = "memories, counters, labels, links, events"
+_COUNTED = "memories, counters, links, events"
 _COLLECTED = "scanned, archived, deleted, swept, events, runs"
 MEMORY: Final = ", ".join("NULL AS embedding" if name == "embedding" else name for name in ROW)
 """The fields of `Memory` in their order, of the view memory_records; the embedding is NULL."""
@@ -28,7 +28,6 @@ COLUMNS: Final[Mapping[str, str]] = {
     "estimate": "part, bytes, seconds",
     "health": "problem, name, why, remedy",
     "judged_queries": "query, memory_ids, irrelevant",
-    "labels": "value, kind, weight",
     "names": "alias, entity",
     "large_owners": "agent_id",
     "last_upkeep": "started_at, seconds, tasks, finished",

@@ -247,10 +247,6 @@ def _reason(name: str, search: Search, scored: ScoredMemory) -> str:
             )
         case "text":
             return f"filtered by text: its words do not match {shortened(values['text'], LONGEST)}"
-        case "labels":
-            asked_for = [*values["labels"], *values.get("label_kinds", ())]
-            shown = shortened(asked_for, LONGEST)
-            return f"filtered by labels: it has none of {shown}"
         case "metadata" if filters.metadata is not None:
             return _filtered("metadata", "metadata", memory.metadata, filters.metadata.contained)
         case _ if name.startswith("comparison_") and filters.metadata is not None:

@@ -22,7 +22,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, create_
 from pgrecall.context.styles import Style
 from pgrecall.core import memory
 from pgrecall.core.checks import descriptions
-from pgrecall.core.label import Label
 from pgrecall.core.memory import NEW_DEFAULTS, NewMemory, Unset
 from pgrecall.core.rerankers import Rerank, Reranker
 from pgrecall.core.vectors import VectorLike
@@ -169,12 +168,7 @@ def _in_json(kind: Any) -> Any:
 
 
 _OBJECTS = {Profile, Style, Rerank, Reranker, tzinfo, *get_args(VectorLike)} - {Sequence[float]}
-_LABEL = {"value": BOUNDS["key"], "weight": {"minimum": 0, "maximum": 1e9}}
-_NewLabel = Annotated[Label, Field(json_schema_extra={"properties": _LABEL})]
-_LISTS: dict[Any, Any] = {
-    Sequence[str]: Sequence[Word],
-    Sequence[Label | str]: Sequence[_NewLabel | Name],
-}
+_LISTS: dict[Any, Any] = {Sequence[str]: Sequence[Word]}
 """Lists of a memory, whose texts are not blank. A filter's may be: its type has NULL, too."""
 _DESCRIPTIONS = {
     **{field.name: field.comment for field in NEW},

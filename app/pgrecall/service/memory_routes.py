@@ -10,7 +10,6 @@ from fastapi import APIRouter, Query
 from pydantic import Field, create_model
 from starlette.responses import Response
 
-from pgrecall.core.label import Label
 from pgrecall.core.memory import Memory, NewMemory
 from pgrecall.errors import InputError, MemoryNotFound
 from pgrecall.lifecycle.event import Event
@@ -23,7 +22,6 @@ from pgrecall.service.caller import Caller, Reader, Writer, require_scope
 _CALLED = {
     "history": "events",
     "links.of": "links",
-    "labels.of": "labels",
     "evaluation.judged_queries": "queries",
     **dict.fromkeys(("invalidate", "revive", "upkeep.approve", "upkeep.reject"), "changed"),
     "evaluation.judge": "changed",
@@ -105,7 +103,6 @@ route("PATCH /memories/{memory_id}", "update", Writer, Memory, importance=0.9, r
 route("GET /memories/{memory_id}/history", "history", Reader, dict[str, list[Event]])
 route("POST /memories/{memory_id}/supersede", "supersede", Writer, answers.AddedAnswer, new=COFFEE)
 route("GET /memories/{memory_id}/links", "links.of", Reader, dict[str, list[Link]])
-route("GET /memories/{memory_id}/labels", "labels.of", Reader, dict[str, list[Label]])
 for _verb in ("invalidate", "revive", "upkeep.approve", "upkeep.reject"):
     _request = f"POST /memories/{{memory_id}}/{_verb.rpartition('.')[2]}"
     route(_request, _verb, Writer, dict[str, int], reason="asked for")

@@ -7,7 +7,6 @@ export const FILTERS = [
   { name: "types", argument: "memory_types", label: "Types", isList: true },
   { name: "tags", argument: "tags", label: "Tags", isList: true },
   { name: "entities", argument: "entities", label: "Entities", isList: true },
-  { name: "labels", argument: "labels", label: "Labels", isList: true },
   { name: "tiers", argument: "tiers", label: "Tiers", isList: true, example: "short, medium, long" },
   { name: "text", argument: "text", label: "Words that must occur", isList: false },
   { name: "metadata", argument: "metadata", label: "Metadata", isJson: true, example: '{"team": "red"}' },

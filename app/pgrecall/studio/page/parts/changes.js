@@ -18,13 +18,10 @@ const CHANGES = [
   },
   {
     name: "Supersede", scope: "write", isFor: (memory) => !isAway(memory), Fields: SupersedeFields,
-    says: "A new memory takes its place, with the same labels, session and other fields. This one keeps its key, links and history, and is no longer recalled. Trust, outcomes and counters of the new one begin anew.",
+    says: "A new memory takes its place, with the same tags, session and other fields. This one keeps its key, links and history, and is no longer recalled. Trust, outcomes and counters of the new one begin anew.",
     undo: "Invalidate the new memory, then revive this one.",
-    act: async (owner, memory, given) => {
-      const { labels } = await service.labels(owner, memory.id);
-      const successor = { ...successorOf(memory, given), labels };
-      return service.act(owner, memory.id, "supersede", { new: successor, ...reasonOf(given.reason) });
-    },
+    act: (owner, memory, given) =>
+      service.act(owner, memory.id, "supersede", { new: successorOf(memory, given), ...reasonOf(given.reason) }),
   },
   {
     name: "Invalidate", scope: "write", isFor: (memory) => !isAway(memory), Fields: ReasonField,
@@ -54,7 +51,7 @@ const CHANGES = [
   },
   {
     name: "Erase", scope: "maintain", isFor: () => true, isDangerous: true, Fields: SureField,
-    says: "The memory, its history, its counters, links and labels are removed for good, as a person may demand.",
+    says: "The memory, its history, its counters and links are removed for good, as a person may demand.",
     undo: "There is no way back, except from a backup.",
     act: (owner, memory) => service.erase(owner, memory.id),
     isLast: true,

@@ -52,11 +52,9 @@ function shown(value) {
   if (typeof value === "number") return Number.isInteger(value) ? String(value) : share(value, 3);
   if (MOMENT.test(value)) return time(value);
   if (Array.isArray(value)) return brief(value.map(inWords).join(", ") || "none", LONGEST);
-  return brief(typeof value === "string" ? value : JSON.stringify(value), LONGEST);
+  return brief(inWords(value), LONGEST);
 }
 
-/** A label, or a word of another list. */
-function inWords(one) {
-  if (one?.value === undefined) return typeof one === "string" ? one : JSON.stringify(one);
-  return `${one.value} (${one.kind}${one.weight === 1 ? "" : ` ${share(one.weight)}`})`;
+function inWords(value) {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -1,4 +1,4 @@
-/** What a memory is connected with: its successor, its links and its labels. */
+/** What a memory is connected with: its successor and its links. */
 import { html } from "../html.js";
 import { write } from "../core/address.js";
 import { share } from "../core/format.js";
@@ -9,9 +9,7 @@ import { brief } from "./text.js";
 export function Relations({ memory, version }) {
   const { owner } = useStudio();
   const links = useAnswer((signal) => service.links(owner, memory.id, signal), [owner, memory.id, version]);
-  const labels = useAnswer((signal) => service.labels(owner, memory.id, signal), [owner, memory.id, version]);
   const linked = links.value?.links ?? [];
-  const labelled = labels.value?.labels ?? [];
   return html`<dl class="facts">
     ${memory.superseded_by && html`<dt>Superseded by</dt><dd><${Other} id=${memory.superseded_by} /></dd>`}
     <dt>Links</dt>
@@ -19,20 +17,11 @@ export function Relations({ memory, version }) {
       ${!linked.length && "none"}
       <ul class="plain">${linked.map((one) => html`<${Link} key=${keyOf(one)} link=${one} own=${memory.id} />`)}</ul>
     </dd>
-    <dt>Labels</dt>
-    <dd>
-      ${!labelled.length && "none"}
-      ${labelled.map((one) => html`<${Label} key=${`${one.kind}/${one.value}`} ...${one} />`)}
-    </dd>
   </dl>`;
 }
 
 function keyOf({ source_id: source, target_id: target, kind }) {
   return `${source}/${target}/${kind}`;
-}
-
-function Label({ value, kind, weight }) {
-  return html`<span class="tag" title=${`weight ${share(weight)}`}>${value} <small>${kind}</small></span>${" "}`;
 }
 
 function Link({ link, own }) {

@@ -15,7 +15,6 @@ export const memories = (owner, search, signal) => request("memories", { owner, 
 export const memory = (owner, id, signal) => request(to(id), { owner, signal });
 export const history = (owner, id, signal) => request(to(id, "history"), { owner, signal });
 export const links = (owner, id, signal) => request(to(id, "links"), { owner, signal });
-export const labels = (owner, id, signal) => request(to(id, "labels"), { owner, signal });
 
 export const update = (owner, id, body) => request(to(id), { method: "PATCH", owner, body });
 export const act = (owner, id, verb, body) => post(to(id, verb), owner, body);

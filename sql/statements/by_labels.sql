@@ -1,4 +1,0 @@
--- The memories that have some labels, by the sum of these labels' weights.
---with carrying AS carrying
---with one AS carried
---then in_full
