@@ -292,7 +292,7 @@ COMMENT ON COLUMN pgrecall.agent_memories.subject IS 'What it is about; newer me
 -- Name: COLUMN agent_memories.tags; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.agent_memories.tags IS 'Free labels.';
+COMMENT ON COLUMN pgrecall.agent_memories.tags IS 'Free words, or kind:value.';
 
 --
 -- Name: COLUMN agent_memories.metadata; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -625,7 +625,7 @@ COMMENT ON COLUMN pgrecall.gc_runs.deleted IS 'Memories deleted.';
 -- Name: COLUMN gc_runs.swept; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.gc_runs.swept IS 'Counters, labels and links of deleted memories, removed.';
+COMMENT ON COLUMN pgrecall.gc_runs.swept IS 'Counters and links of deleted memories, removed.';
 
 --
 -- Name: COLUMN gc_runs.started_at; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -962,57 +962,6 @@ COMMENT ON COLUMN pgrecall.memory_events.metadata IS 'The caller''s own fields, 
 --
 
 COMMENT ON COLUMN pgrecall.memory_events.occurred_at IS 'When it happened.';
-
---
--- Name: memory_labels; Type: TABLE; Schema: pgrecall; Owner: -
---
-
-CREATE TABLE pgrecall.memory_labels (
-    agent_id text NOT NULL,
-    memory_id uuid NOT NULL,
-    kind text NOT NULL,
-    value text NOT NULL,
-    weight double precision DEFAULT 1 NOT NULL,
-    CONSTRAINT ck_memory_labels_kind CHECK ((kind = ANY (ARRAY['keyword'::text, 'tag'::text, 'concept'::text, 'component'::text]))),
-    CONSTRAINT ck_memory_labels_value CHECK (((value <> ''::text) AND (length(value) <= 200))),
-    CONSTRAINT ck_memory_labels_weight CHECK (((weight = (0)::double precision) OR ((weight >= '1e-100'::double precision) AND (weight <= (1)::double precision))))
-);
-
---
--- Name: TABLE memory_labels; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON TABLE pgrecall.memory_labels IS 'Labels of memories with a kind and a weight, to find memories by.';
-
---
--- Name: COLUMN memory_labels.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.memory_labels.agent_id IS 'Whose memory it labels.';
-
---
--- Name: COLUMN memory_labels.memory_id; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.memory_labels.memory_id IS 'The memory it labels.';
-
---
--- Name: COLUMN memory_labels.kind; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.memory_labels.kind IS 'keyword, tag, concept or component.';
-
---
--- Name: COLUMN memory_labels.value; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.memory_labels.value IS 'The label itself.';
-
---
--- Name: COLUMN memory_labels.weight; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.memory_labels.weight IS 'How well it describes the memory, 0 to 1.';
 
 --
 -- Name: memory_links; Type: TABLE; Schema: pgrecall; Owner: -
@@ -1559,13 +1508,6 @@ ALTER TABLE ONLY pgrecall.memory_events
     ADD CONSTRAINT pk_memory_events PRIMARY KEY (agent_id, memory_id, id);
 
 --
--- Name: memory_labels pk_memory_labels; Type: CONSTRAINT; Schema: pgrecall; Owner: -
---
-
-ALTER TABLE ONLY pgrecall.memory_labels
-    ADD CONSTRAINT pk_memory_labels PRIMARY KEY (agent_id, memory_id, kind, value);
-
---
 -- Name: memory_links pk_memory_links; Type: CONSTRAINT; Schema: pgrecall; Owner: -
 --
 
@@ -1693,12 +1635,6 @@ CREATE INDEX ix_entity_names_right ON pgrecall.entity_names USING btree (agent_i
 --
 
 CREATE INDEX ix_memory_events_agent_id_occurred_at ON pgrecall.memory_events USING btree (agent_id, occurred_at) WHERE (event_type <> 'initial'::text);
-
---
--- Name: ix_memory_labels_value_kind; Type: INDEX; Schema: pgrecall; Owner: -
---
-
-CREATE INDEX ix_memory_labels_value_kind ON pgrecall.memory_labels USING btree (agent_id, value, kind) WHERE (value IS NOT NULL);
 
 --
 -- Name: ix_memory_links_agent_id_target_id; Type: INDEX; Schema: pgrecall; Owner: -

@@ -714,7 +714,7 @@ def _create(
     if key[0] == "agent_id" and len(key) > 1 and table != "entity_names":
         # The planner assumes 200 rows for an owner that statistics do not name. By statistics of a
         # young table it would assume one, and compare all of an owner's rows with each other. Fewer
-        # counters than memories, so that a search hashes the counters.
+        # counters than memories, so that a search hashes the counters. Names are looked up one by one.
         share = 0.01 if table == "memory_usage" else 0.005
         op.execute(
             f'ALTER TABLE "{settings().schema}".{table} '

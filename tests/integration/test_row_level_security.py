@@ -257,7 +257,7 @@ def value_snapshot(url: str) -> list[Any]:
         return snapshot(connection, url, "one")
 
 
-NOTHING = {"dry_run": "[(0, 0, 0, 0, 0, 0)]", "erase": "[(0, 0, 0, 0, 0, 0, 0)]"}
+NOTHING = {"dry_run": "[(0, 0, 0, 0, 0, 0)]", "erase": "[(0, 0, 0, 0, 0, 0)]"}
 
 
 @pytest.mark.parametrize("call", [call for calls in PROCEDURES.values() for call in calls])

@@ -138,7 +138,7 @@ def test_every_key_starts_with_the_agent_but_for_tables_of_defaults(url: str) ->
         f"WHERE i.indisunique AND {OURS}",
     )
 
-    assert len(first_columns) == 11 + len(REFERENCE)
+    assert len(first_columns) == 10 + len(REFERENCE)
     assert [
         (table, column)
         for table, column in first_columns
