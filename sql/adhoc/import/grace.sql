@@ -1,5 +1,5 @@
 -- Moves the memories of Grace in from the same database: its tables cognition_memory_artifacts,
--- cognition_trust_events (the history), cognition_memory_index (labels) and, where it is there,
+-- cognition_trust_events (the history), cognition_memory_index (tags) and, where it is there,
 -- cognition_gc_log (runs of the garbage collection). Deleted rows become forgotten memories.
 -- Grace has no agents: all memories become those of one.
 --   psql -v agent=grace -v dry_run=on -f grace.sql
@@ -71,7 +71,7 @@ WITH artifacts AS (
       FROM :"source".cognition_trust_events e LEFT JOIN artifacts a ON a.id = e.artifact_id
      WHERE is_there IS NOT FALSE
      UNION ALL
-    SELECT 7, 'index rows', count(*), 'become labels'
+    SELECT 7, 'index rows', count(*), 'become tags'
       FROM :"source".cognition_memory_index i JOIN artifacts a ON a.id = i.artifact_id
      WHERE NOT is_there
      UNION ALL
@@ -127,17 +127,9 @@ WITH parts AS (
                ORDER BY created_at, id) AS events
       FROM parts
      GROUP BY artifact_id
-), labels AS (
-    -- A kind that labels do not have here becomes a part of the value: policy:privacy. Weights are
-    -- shares here; where Grace has one above 1, all are divided by the greatest.
-    SELECT artifact_id, jsonb_agg(jsonb_build_object(
-               'kind', CASE WHEN is_kind THEN index_type ELSE 'tag' END,
-               'value', CASE WHEN is_kind THEN index_value
-                             ELSE index_type || ':' || index_value END,
-               'weight', weight / greatest(max_weight, 1)) ORDER BY id) AS labels
-      FROM (SELECT *, index_type IN ('keyword', 'tag', 'concept', 'component') AS is_kind,
-                   max(weight) OVER () AS max_weight
-              FROM :"source".cognition_memory_index) i
+), tagged AS (
+    SELECT artifact_id, array_agg(index_type || ':' || index_value ORDER BY id) AS kinds
+      FROM :"source".cognition_memory_index
      GROUP BY artifact_id
 ), ours AS (
     SELECT row_number() OVER (ORDER BY a.id) / 1000 AS batch,
@@ -145,7 +137,7 @@ WITH parts AS (
                new_memory(
                    CASE WHEN result_data IS JSON SCALAR THEN result_data::jsonb #>> '{}'
                         ELSE result_data END,
-                   key => memory_ref, loop => loop_id, component => component,
+                   key => memory_ref, tags => kinds, loop => loop_id, component => component,
                    output_type => output_type, domain => domain, category => category,
                    trust => coalesce(trust_score, 'NaN'), trust_provenance => provenance_score,
                    trust_consensus => consensus_score, trust_governance => governance_score,
@@ -174,10 +166,10 @@ WITH parts AS (
            jsonb_build_object(
                'retrieval_count', access_count, 'success_count', success_count,
                'failure_count', failure_count, 'last_accessed_at', last_accessed_at,
-               'labels', coalesce(labels, '[]'), 'events', coalesce(events, '[]')) AS state
+               'events', coalesce(events, '[]')) AS state
       FROM :"source".cognition_memory_artifacts a
       LEFT JOIN events ON events.artifact_id = a.id
-      LEFT JOIN labels ON labels.artifact_id = a.id
+      LEFT JOIN tagged ON tagged.artifact_id = a.id
      CROSS JOIN LATERAL (
            SELECT CASE WHEN policy_tags IS JSON ARRAY THEN policy_tags::jsonb ELSE '[]' END
                       AS tags,

@@ -20,9 +20,7 @@ SELECT t.typname AS vector
   FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
  WHERE a.attrelid = 'agent_memories'::regclass AND a.attname = 'embedding' \gset
 WITH labels AS (
-    SELECT memory_id, array_agg(label::text) AS types,
-           jsonb_agg(jsonb_build_object('kind', 'concept', 'value', label, 'weight', confidence))
-               AS labels
+    SELECT memory_id, array_agg(label::text) AS types
       FROM :"source".memory_labels
      GROUP BY memory_id
 ), links AS (
@@ -82,7 +80,7 @@ WITH labels AS (
                        ELSE '{}' END) AS memory,
            jsonb_build_object(
                'retrieval_count', retrieval_count, 'last_accessed_at', last_retrieved_at,
-               'labels', coalesce(labels, '[]'), 'events', coalesce(events, '[]'),
+               'events', coalesce(events, '[]'),
                'links', coalesce(links, '[]')
                    || CASE WHEN merged_into IS NULL THEN '[]'
                            ELSE jsonb_build_array(jsonb_build_object(
