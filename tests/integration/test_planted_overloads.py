@@ -155,7 +155,8 @@ COMMANDS = """
     revive TWO; approve TWO; promote TWO; demote TWO; reject TWO; near-duplicates;
     estimate 9; clusters --more-than 1; consolidate --more-than 1; complete-tasks;
     upkeep run; prune --days 900;
-    copy other; gc --dry-run; gc --max-live 100; link TWO THREE; links TWO; unlink TWO THREE; profiles show --installed;
+    copy other; gc --dry-run; gc --max-live 100; link TWO THREE; links TWO; unlink TWO THREE;
+    profiles show --installed;
     profiles show hybrid --installed; profiles install FOLDER/mine.toml; profiles default mine;
     evaluate FOLDER/judged.jsonl --agent a; tune FOLDER/judged.jsonl --agent a;
     index build --at-least 1; index list; index maintain; index drop;
