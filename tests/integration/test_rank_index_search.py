@@ -297,7 +297,7 @@ LEAN = {
 
 def leaning(signal: str) -> dict[str, Any]:
     """Little counts but this one."""
-    weights = {"similarity": 0.02, signal: 0.98}
+    weights = {"similarity": 0.02, signal: 0.98} if signal != "similarity" else {signal: 1.0}
     return {"profile": LEAN[signal], "weights": weights}
 
 

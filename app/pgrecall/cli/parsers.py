@@ -100,15 +100,6 @@ def shares(texts: Sequence[str]) -> dict[str, float]:
     return parsed
 
 
-def counts(texts: Sequence[str]) -> dict[str, int]:
-    """NAME=NUMBER, each name once and each number whole."""
-    parsed = shares(texts)
-    for name, number in parsed.items():
-        if number != int(number):
-            raise InputError(f"{shortened(name)} takes a whole number, got {number:g}")
-    return {name: int(number) for name, number in parsed.items()}
-
-
 def conditions(texts: Sequence[str]) -> dict[str, Any]:
     """A metadata filter: KEY=VALUE, KEY>=VALUE and so on, or JSON objects."""
     equalities = pairs([text for text in texts if _sign(text) == "="])
@@ -208,7 +199,6 @@ PARSERS: dict[Any, Parser] = {
     Sequence[str]: Parser(list[str], list),
     Sequence[str | UUID]: Parser(list[str], list),
     Mapping[str, float]: Parser(list[str], shares),
-    Mapping[str, int]: Parser(list[str], counts),
     Mapping[str, Any]: Parser(list[str], conditions),
     dict[str, Any]: Parser(list[str], pairs),
     str | tzinfo: Parser(str, require_zone),
