@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from benchmarks.data import Row
 from benchmarks.peers.given import Asked, Candidate, reranked
 
-LIMITS = (10, 50, 100)
+LIMITS = (50, 100)
 """How many candidates are fetched, to be ranked again. mem0's Memory fetches 60 for 10."""
 
 Search = Callable[[Asked], list[str]]

@@ -18,16 +18,16 @@ def table(section: str, first: str) -> Rows:
     if found is None:
         raise LookupError(f"RESULTS.md has no section {section!r}")
     lines = found[1].splitlines()
-    begin = next((n for n, line in enumerate(lines) if line.lstrip("│┃| ").startswith(first)), None)
+    begin = next((n for n, line in enumerate(lines) if line.lstrip("| ").startswith(first)), None)
     if begin is None:
         raise LookupError(f"the section {section!r} has no table that begins with {first!r}")
     rows: Rows = {}
     for line in lines[begin:]:
-        if line[:1] in "│┃|" and line.strip():
-            name, *cells = (cell.strip() for cell in line.strip()[1:-1].split(line[0]))
+        if line.startswith("|"):
+            name, *cells = (cell.strip() for cell in line.strip()[1:-1].split("|"))
             if not re.fullmatch("-+", name):
                 rows.setdefault(name, cells)
-        elif rows and (not line.strip() or line[0] in "└"):
+        elif rows:
             break
     return rows
 

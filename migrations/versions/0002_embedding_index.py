@@ -2,9 +2,9 @@
 
 Revision: 0002, 2026-11-28
 
-No search of pgrecall uses this index, and it makes writing several times slower:
-`make bench-life` measures how much. Each upgrade calls `upgrade` again, so that the setting can
-change, and an interrupted build is repeated.
+No search of pgrecall uses this index, and it makes writing several times slower.
+Each upgrade calls `upgrade` again, so that the setting can change, and an interrupted build is
+repeated.
 """
 
 from pgrecall.migrate.operations import (

@@ -1,4 +1,4 @@
-"""What importing pgrecall loads; how long it takes is measured by `make bench-import`."""
+"""What importing pgrecall loads."""
 
 from __future__ import annotations
 
