@@ -8,14 +8,16 @@ Neither: the embedded server.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 from sqlalchemy import Engine, NullPool, create_engine, make_url
 from sqlalchemy.dialects import registry
 
 from pgrecall import MemoryRepository, embedded, migrate
+from pgrecall.migrate.connecting import engine_of
 from pgrecall.testing import hurry, new_database
 
 # What postgresql:// means from SQLAlchemy 2.1 on; before, it is psycopg2.
@@ -40,12 +42,44 @@ LONGEST = [
 ]
 """Files that take more than five seconds, the longest first."""
 DIMENSIONS = 8
+NO_HNSW = "can corrupt HNSW indexes"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files first: pytest-xdist hands them out in this order, and one that comes last
     would leave the other processes with nothing to do."""
     items.sort(key=lambda item: LONGEST.index(item.path) if item.path in LONGEST else len(LONGEST))
+
+
+@pytest.fixture(autouse=True)
+def needs_hnsw(request: pytest.FixtureRequest) -> None:
+    """Skips tests with the mark `hnsw` where pgvector is too old for such indexes, as Debian's."""
+    if request.node.get_closest_marker("hnsw"):
+        with engine_of(request.getfixturevalue("server_url")).connect() as own:
+            query = "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
+            version = str(own.exec_driver_sql(query).scalar_one())
+        if Version(version) < Version("0.8.3"):
+            pytest.skip(f"needs an HNSW index: pgvector {version} is too old for it")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Generator[None, object, object]:
+    return (yield from _skipped_without_hnsw())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    return (yield from _skipped_without_hnsw())
+
+
+def _skipped_without_hnsw() -> Generator[None, object, object]:
+    """Skips other tests that build such an index there, as many of them do beside other things."""
+    try:
+        return (yield)
+    except Exception as error:
+        if NO_HNSW in str(error):
+            pytest.skip(f"needs an HNSW index: {str(error).splitlines()[0]}")
+        raise
 
 
 @pytest.fixture(scope="session")

@@ -210,6 +210,7 @@ def test_without_a_database_it_ends_with_three_and_without_a_schema_with_four(
     assert "pgrecall migrate up" in run("status", "--database-url", empty_url).out
 
 
+@pytest.mark.hnsw
 def test_migrate_up_status_down(run: Run, empty_url: str) -> None:
     database = ("--database-url", empty_url)
     index = ("migrate", "up", *database)

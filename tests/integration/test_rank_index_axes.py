@@ -19,6 +19,8 @@ from tests.integration.owner import plain
 from tests.integration.rank_indexes import A, build, due, found, maintain
 from tests.integration.support import sql
 
+pytestmark = pytest.mark.hnsw
+
 WIDE = 160
 """Dimensions: more than twice as many as axes."""
 DEEP = 12

@@ -39,6 +39,8 @@ from tests.integration.rank_indexes import (
 from tests.integration.support import NORTH, at, hurried, read
 from tests.migrations.asking import open_transaction, run, terminate, wait_until, wait_until_blocked
 
+pytestmark = pytest.mark.hnsw
+
 IMPATIENT = "-c lock_timeout=100ms -c statement_timeout=20s"
 """Of a client that waits for no lock longer than a tenth of a second."""
 BEST: dict[str, Any] = {"embedding": NORTH, "importance": 1.0}

@@ -32,6 +32,8 @@ from tests.integration.owner import plain
 from tests.integration.rank_indexes import build, fill
 from tests.migrations.asking import rows, value
 
+pytestmark = pytest.mark.hnsw
+
 SOME = 300
 ROUNDING = 5e-3
 """Axes are stored in half precision."""

@@ -17,6 +17,8 @@ from tests.integration.rank_indexes import AGED, tables_of
 from tests.migrations.asking import open_transaction, values, wait_until
 from tests.migrations.asking import run as run_sql
 
+pytestmark = pytest.mark.hnsw
+
 FIRST = ("Ines", "Omar", "Ruth", "Jan", "Mei")
 THINGS = ("tea", "coffee", "the build", "a bicycle", "Lisbon")
 DOES = ("likes", "has lost", "asked about", "paid for")

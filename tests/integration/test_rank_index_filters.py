@@ -19,6 +19,8 @@ from tests.integration.rank_indexes import build, ids, recall
 from tests.integration.support import sql
 from tests.integration.test_rank_index_search import MOMENT, QUERIES, SOON, TIERS, memories_of
 
+pytestmark = pytest.mark.hnsw
+
 AGENT, MANY = "agent", 1_200
 SHARES = (0.5, 0.1, 0.02, 0.002)
 """Of memories tagged `share 0.5` and so on."""

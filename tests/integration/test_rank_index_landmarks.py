@@ -22,6 +22,8 @@ from tests.conftest import DIMENSIONS
 from tests.integration.rank_indexes import build
 from tests.integration.support import sql
 
+pytestmark = pytest.mark.hnsw
+
 TOPICS = np.eye(DIMENSIONS)
 """That have nothing in common."""
 EACH = 250

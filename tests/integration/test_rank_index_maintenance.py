@@ -33,6 +33,8 @@ from tests.integration.rank_indexes import (
 from tests.integration.support import NORTH, at
 from tests.migrations.asking import value, wait_until_blocked
 
+pytestmark = pytest.mark.hnsw
+
 PROFILES = ("five_factor", "last_access", "half_life", "trust", "tiered")
 
 

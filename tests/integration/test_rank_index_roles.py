@@ -28,6 +28,8 @@ from tests.integration.rank_indexes import (
 from tests.integration.support import NORTH
 from tests.migrations.asking import run, value
 
+pytestmark = pytest.mark.hnsw
+
 READ = (
     *("agent_memories", "memory_usage", "memory_events", "rank_indexes", "alembic_version"),
     *("owner_vectors", "entity_names"),

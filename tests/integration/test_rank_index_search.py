@@ -26,6 +26,8 @@ from tests.integration.rank_indexes import build, recall
 from tests.integration.rank_indexes import ids as ids_of
 from tests.integration.support import NORTH, contents, read, similar, sql
 
+pytestmark = pytest.mark.hnsw
+
 MOMENT = datetime.now(UTC).replace(microsecond=0) - timedelta(days=1)
 """The newest that the memories know of, and so the moment of their indexes."""
 SOON = MOMENT + timedelta(hours=1)

@@ -35,6 +35,8 @@ from tests.integration.rank_indexes import (
 from tests.integration.support import NORTH, at
 from tests.migrations.asking import wait_until_blocked
 
+pytestmark = pytest.mark.hnsw
+
 BY_USE: dict[str, Any] = {
     "profile": "last_access",
     "weights": {"similarity": 0.1, "importance": 0.1, "recency": 0.8},

@@ -32,6 +32,8 @@ from tests.migrations.conftest import compared
 from tests.migrations.schema_dump import dump
 from tests.migrations.test_host_environment import host
 
+pytestmark = pytest.mark.hnsw
+
 INDEX = "ix_agent_memories_embedding"
 BUILD, DROP = "CREATE INDEX CONCURRENTLY", "DROP INDEX CONCURRENTLY"
 VERSIONS = "SELECT version_num FROM pgrecall.alembic_version"

@@ -156,6 +156,7 @@ def test_who_may_only_read_keeps_no_migration_waiting(migrated: str, role: str) 
         assert migrate.upgrade(migrated, embedding_index=True).embedding_index
 
 
+@pytest.mark.hnsw
 def test_a_run_that_loses_its_lock_goes_no_further(
     migrated: str, background: ThreadPoolExecutor
 ) -> None:

@@ -1,6 +1,6 @@
 """A database of the newest release before this commit, upgraded while its clients run.
 
-The wheel is built from the tag of that release. Without one, nothing is tested.
+The wheel is built from the tag of that release; until there is one, from this checkout.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from pgrecall import migrate
+from tests.packaging import test_wheel
 from tests.upgrading import client
 from tests.upgrading.processes import MIGRATE, Client, agrees, await_rounds, built
 
@@ -59,12 +60,14 @@ def newest_release() -> str:
 
 
 @pytest.fixture(scope="module")
-def released() -> Iterator[Path]:
+def released(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The interpreter of an environment with the wheel of that release."""
-    if not (tag := newest_release()):
-        pytest.skip("no tag v* is before this commit: nothing has been released yet")
-    with built(tag) as python:
-        yield python
+    if tag := newest_release():
+        with built(tag) as python:
+            yield python
+    else:
+        folder = tmp_path_factory.mktemp("release")
+        yield test_wheel.environment(test_wheel.built(folder), folder, "binary")
 
 
 def printed(python: Path | str, program: str, *arguments: str) -> list[str]:
