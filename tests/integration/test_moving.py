@@ -20,7 +20,6 @@ import pytest
 from sqlalchemy import Engine, create_engine, event, text
 
 from pgrecall import MemoryRepository, NewMemory, export_file, import_file, migrate, profiles
-from pgrecall.cli.transfer_commands import count_exported
 from pgrecall.errors import DatabaseConflict, InputError
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
@@ -145,21 +144,6 @@ def test_what_was_exported_and_imported_is_the_same_to_the_last_bit(
     known = import_file(MemoryRepository(target), None, first, check_compliance=False)
     assert (known.added, known.already_there) == (0, number)
     assert everything(target) == everything(source)
-
-
-@pytest.mark.parametrize(
-    "owners", [None, ["ada"], ["ada", "bob", "ada"]], ids=["all", "one", "two"]
-)
-def test_the_progress_bar_ends_at_the_number_of_memories(
-    source: Engine, tmp_path: Path, owners: list[str] | None
-) -> None:
-    repo = MemoryRepository(source)
-    exported = export_file(repo, tmp_path / "agents.jsonl", agent_id=owners)
-    assert count_exported(repo, owners) == exported
-
-    if owners is None:
-        exported = export_file(repo.teams, tmp_path / "teams.jsonl")
-        assert count_exported(repo.teams, None) == exported
 
 
 def test_postgresql_16_takes_what_18_exported(

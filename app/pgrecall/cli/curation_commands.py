@@ -88,7 +88,7 @@ def clusters(call: Call) -> Output:
 @app.method("upkeep.consolidate", "pgrecall consolidate --agent zoe", min_similarity=SIMILARITY)
 def consolidate(call: Call) -> Output:
     """Find groups of similar memories, see `clusters`, and store a new memory in place of each."""
-    with progress_bar("consolidating", transient=True) as advance:
+    with progress_bar("consolidating") as advance:
         consolidations = call(on_progress=advance)
     return Output(
         (
@@ -214,7 +214,7 @@ def erase(
         return Output([erased], *_erasure(erased))
     if call.arguments["vacuum"]:  # before anything is erased: who may not, learns it now
         call(memory_ids=(), dry_run=True)
-    with progress_bar("erasing", transient=True) as advance:
+    with progress_bar("erasing") as advance:
         erased = call.repo.upkeep.erase_owner(
             call.agent,
             dry_run=dry_run,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from datetime import tzinfo
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, cast
@@ -13,10 +13,9 @@ from typing import Annotated, Any, BinaryIO, cast
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.embedding import StoresTexts
-from pgrecall.cli.output import Output, counted, plain, warnings
+from pgrecall.cli.output import Output, counted, plain, progress_bar, warnings
 from pgrecall.cli.output import table as listed_table
 from pgrecall.cli.parsers import argument, option, standard_input
-from pgrecall.cli.transfer_commands import bar
 from pgrecall.core.display import Part
 from pgrecall.core.quoting import cut, shortened
 from pgrecall.errors import InputError, InvalidLine
@@ -145,12 +144,12 @@ def import_(
         if system is None:
             _require_no_system(named)
             opened, total = _opened(source)
-            with bar(name, total) as advance:
-                options["on_progress"] = lambda done, at: advance(at, _stored(done))
+            with progress_bar(name) as advance:
+                options["on_progress"] = lambda _, position: advance(position, total)
                 done = import_file(repo, agent, cast(Any, opened), **options)
         else:
-            with ExitStack() as stack:
-                options |= _shown_rows(system, stack) | named | {"owner_labels": owner_labels}
+            with progress_bar(system) as advance:
+                options |= _shown_rows(advance) | named | {"owner_labels": owner_labels}
                 done = import_from(repo, agent, system, source, **options)
     rejected = counted(done.rejected, noun, f"{noun}s")
     if done.preview is not None:
@@ -173,18 +172,16 @@ def import_(
     return Output([record], text, notes=reasons, problem=problem)
 
 
-def _shown_rows(system: str, stack: ExitStack) -> dict[str, Any]:
-    """Functions that show the progress, as soon as the number of rows is known."""
-    bars: list[Callable[[int, int], None]] = []
+def _shown_rows(advance: Callable[..., None]) -> dict[str, Any]:
+    """Functions that show the number of rows, and the progress."""
+    total = 0
 
     def begin(rows: int, vectors: str) -> None:
+        nonlocal total
+        total = rows
         warnings.print(plain(f"{counted(rows, 'row', 'rows')}; {vectors}"), markup=False)
-        bars.append(stack.enter_context(bar(system, rows)))
 
-    def advance(done: Imported, position: int) -> None:
-        bars[0](position, _stored(done))
-
-    return {"on_start": begin, "on_progress": advance}
+    return {"on_start": begin, "on_progress": lambda _, position: advance(position, total)}
 
 
 def _require_no_system(named: Mapping[str, str | None]) -> None:
@@ -233,10 +230,6 @@ def _foreseen(done: Imported, preview: Preview, noun: str) -> Iterator[Part]:
         yield f"vectors: {done.vectors}"
     for sentence in preview.left_behind:
         yield f"stays behind: {sentence}"
-
-
-def _stored(done: Imported) -> int:
-    return done.added + done.already_there + done.duplicates
 
 
 @contextmanager

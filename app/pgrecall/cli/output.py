@@ -136,9 +136,11 @@ def counted(count: int, one: str, several: str) -> str:
     return f"{count:,} {one if count == 1 else several}"
 
 
-def table(*columns: Column | str, rows: Iterable[Sequence[Any]], title: str = "") -> Grid:
+def table(*columns: Column | str, rows: Iterable[Sequence[Any]]) -> Grid:
     """A table, of which a str is a column."""
-    return Grid([Column(one) if isinstance(one, str) else one for one in columns], [*rows], title)
+    headings = [Column(one) if isinstance(one, str) else one for one in columns]
+    cells = [[one if isinstance(one, Verbatim) else str(one) for one in row] for row in rows]
+    return Grid(headings, cells)
 
 
 def size(number: int) -> str:
@@ -159,15 +161,23 @@ def working(text: str) -> Iterator[None]:
 
 
 @contextmanager
-def progress_bar(text: str, **options: Any) -> Iterator[Callable[[float, float], None]]:
-    """A bar on standard error. Yields a function to call with the number done, and the total."""
-    from rich.progress import Progress  # searches do not need it
+def progress_bar(text: str) -> Iterator[Callable[..., None]]:
+    """A bar on the terminal. Yields advance(done, total=None, text=None)."""
+    if not warnings.is_interactive:
+        yield lambda *_: None
+        return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-    # Where a transient bar is not shown, Rich would leave an empty line.
-    disable = options.get("transient", False) and not warnings.is_interactive
-    with Progress(console=warnings, disable=disable, **options) as progress:
-        task = progress.add_task(text, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+    name = TextColumn("{task.description}", markup=False)
+    columns = name, BarColumn(), TaskProgressColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=warnings, transient=True) as progress:
+        task = progress.add_task(plain(text), total=None)
+
+        def advance(done: float, total: float | None = None, text: str | None = None) -> None:
+            shown = None if text is None else plain(text)
+            progress.update(task, completed=done, total=total, description=shown)
+
+        yield advance
 
 
 def require_writable(path: Path) -> None:

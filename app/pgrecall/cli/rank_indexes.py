@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
 from pgrecall.cli.app import App
 from pgrecall.cli.call import Call
-from pgrecall.cli.output import Output, plain, table, warnings
+from pgrecall.cli.output import Output, progress_bar, table
 from pgrecall.core.display import Column, numbers
-from pgrecall.execution import MemoryRepository
 from pgrecall.rank_index.index import RankIndexStatus
-from pgrecall.rank_index.maintaining import Progress as OnProgress
-
-POLL = 1.0
-"""Seconds between two reads of the server's progress."""
 
 app = App(
     name="index",
@@ -71,55 +59,11 @@ def drop(call: Call) -> Output:
 
 
 def _build(call: Call, otherwise: str) -> Output:
-    with _progress(call.repo) as advance:
-        indexes = call(on_progress=advance)
+    with progress_bar("waiting for writers") as advance:
+        indexes = call(on_progress=lambda name, done, total: advance(done, total, name))
     rows = ((one.agent_id, f"{one.memories:,}", f"{one.seconds:.1f}") for one in indexes)
     shown = table("agent", *numbers("memories", "seconds"), rows=rows)
     return Output(indexes, shown, otherwise=otherwise)
-
-
-@contextmanager
-def _progress(repo: MemoryRepository) -> Iterator[OnProgress]:
-    """A bar of the agents, and one of the index that the server builds."""
-    with _bar() as progress:
-        agents = progress.add_task("waiting for writers", total=None)
-        graph = progress.add_task("graph", total=1.0, visible=False)
-        ended = threading.Event()
-        current = ""
-
-        def watch() -> None:
-            while not ended.wait(POLL):
-                statuses = repo.rank_indexes.status(agent_id=current, at_least=1) if current else ()
-                share = next((status.progress for status in statuses), None)
-                progress.update(graph, completed=share or 0.0, visible=share is not None)
-
-        def show(agent_id: str, done: int, total: int) -> None:
-            nonlocal current
-            current = agent_id
-            name = f"building for {plain(agent_id)}" if agent_id else "built"
-            progress.update(agents, description=name, completed=done, total=total)
-
-        watcher = threading.Thread(target=watch, daemon=True)
-        watcher.start()
-        try:
-            yield show
-        finally:
-            ended.set()
-            watcher.join()
-
-
-def _bar() -> Progress:
-    return Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TimeElapsedColumn(),
-        # Disabled alone, it prints an empty line before Rich 14.3.
-        console=warnings if warnings.is_terminal else Console(quiet=True),
-        transient=True,
-        disable=not warnings.is_terminal,
-    )
 
 
 def _row(status: RankIndexStatus) -> tuple[str, ...]:

@@ -3,52 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Unpack, cast
 
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
 from pgrecall.cli.app import App
 from pgrecall.cli.call import Call
-from pgrecall.cli.output import Output, counted, number, plain, print_lines, warnings, working
+from pgrecall.cli.output import Output, counted, number, print_lines, progress_bar, working
 from pgrecall.cli.parsers import argument, option
-from pgrecall.core.limits import STATUSES
 from pgrecall.errors import InputError
 from pgrecall.execution import MemoryRepository
 from pgrecall.memories.file_export import export_file
-from pgrecall.memories.listing import MOST
 from pgrecall.ranking.filters import FilterArguments
 
 app = App()
-MOST_REASONS = 10
-"""Reasons of rejected lines that are printed."""
-MOST_OFFERED = 1_000
-MOST_SHOWN = 80
-"""Characters of a text in a dry run."""
-OF_SYSTEMS = "From another system"
-
-
-@contextmanager
-def bar(name: str, total: int | None) -> Iterator[Callable[[int, int], None]]:
-    """Bar, share, rate and time left. Yields advance(position, memories so far)."""
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[rate]:,.0f} memories/s"),
-        TimeRemainingColumn(),
-    )
-    start = time.monotonic()
-    with Progress(*columns, console=warnings) as progress:
-        task = progress.add_task(plain(name), total=total, rate=0.0)
-
-        def advance(position: int, memories: int) -> None:
-            rate = memories / (time.monotonic() - start)
-            progress.update(task, completed=position, rate=rate)
-
-        yield advance
 
 
 class Exporting(FilterArguments, total=False):
@@ -91,8 +59,7 @@ def export(
     if is_piped and resume:
         raise InputError("--resume needs a file: what standard output has taken cannot be read")
     start = time.monotonic()
-    total = None if filters or resume else count_exported(repo, agents)
-    with bar(file.name, total) as advance:
+    with progress_bar(file.name) as advance:
         if is_piped:
             number = repo.transfer.export(
                 print_lines, agent_id=agents, events=events, filters=filters
@@ -105,7 +72,7 @@ def export(
                 events=events,
                 filters=filters,
                 resume=resume,
-                on_progress=lambda exported: advance(exported, exported),
+                on_progress=lambda done: advance(done, None, f"{file.name}: {done:,} memories"),
             )
     seconds = time.monotonic() - start
     text = f"{counted(number, 'memory', 'memories')} written to {file} in {seconds:.1f} s"
@@ -127,19 +94,3 @@ def copy(call: Call) -> Output:
     """
     with working("copying"):
         return number("copied", call(), "memory copied", "memories copied")
-
-
-def count_exported(repo: MemoryRepository, agents: Sequence[str] | None) -> int:
-    """The number of memories of these owners, or of all."""
-    if agents is not None:
-        return sum(
-            repo.count(agent, statuses=STATUSES, include_invalid=True) for agent in {*agents}
-        )
-    number = 0
-    for store in (repo,) if repo._tables.prefix else (repo, repo.teams):
-        after = None
-        while page := store.owners(limit=MOST, after=after):
-            number += sum(owner.memories for owner in page)
-            if (after := page.next) is None:
-                break
-    return number
