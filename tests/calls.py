@@ -29,9 +29,6 @@ from pgrecall import (
     MemoryRepository,
     NearDuplicate,
     NewMemory,
-    OwnerCount,
-    Packed,
-    ProfileEvaluation,
     QueryPlan,
     RankIndex,
     RankIndexStatus,
@@ -41,6 +38,9 @@ from pgrecall import (
     Tuning,
     UpkeepRun,
 )
+from pgrecall.context.assembled import Packed
+from pgrecall.evaluation.results import ProfileEvaluation
+from pgrecall.memories.owner_count import OwnerCount
 from pgrecall.scoring.profiles import BUILT_IN
 from tests.integration.support import at as angle
 from tests.methods import method

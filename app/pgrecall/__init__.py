@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pgrecall import embedded, migrate
-    from pgrecall.context.assembled import Context, LeftOut, Packed
+    from pgrecall.context.assembled import Context
     from pgrecall.context.styles import Style
     from pgrecall.core.embedders import AsyncEmbedder, Embedder, LocalEmbedder
     from pgrecall.core.memory import Memory, MemoryChanges, NewMemory, NewMemoryDict
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pgrecall.evaluation.judged_query import JudgedQuery
     from pgrecall.evaluation.queries_file import load_queries, save_queries
     from pgrecall.evaluation.relevance_thresholds import Floor
-    from pgrecall.evaluation.results import Difference, Evaluation, ProfileEvaluation, Scores
+    from pgrecall.evaluation.results import Evaluation
     from pgrecall.evaluation.tuned import Tuning
     from pgrecall.execution import AsyncMemoryRepository, MemoryRepository
     from pgrecall.execution.search_path import pin_search_path
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from pgrecall.lifecycle.erased import Erased
     from pgrecall.lifecycle.event import Change, Event
     from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun, UpkeepPolicy
-    from pgrecall.lifecycle.health import Health, LastUpkeep, Problem, TableState
+    from pgrecall.lifecycle.health import Health, LastUpkeep
     from pgrecall.lifecycle.link import Link
     from pgrecall.lifecycle.near_duplicate import NearDuplicate
     from pgrecall.lifecycle.upkeep import UpkeepKind, UpkeepRun, UpkeepTask
@@ -60,24 +60,19 @@ if TYPE_CHECKING:
     from pgrecall.memories.batch import Batch
     from pgrecall.memories.file_export import export_file
     from pgrecall.memories.importing import Imported, import_file
-    from pgrecall.memories.owner_count import OwnerCount
     from pgrecall.memories.owner_sizes import SizeEstimate, Sizes
     from pgrecall.memories.page import Page
     from pgrecall.migrate.moving_in import import_from
     from pgrecall.rank_index.index import RankIndex, RankIndexStatus
-    from pgrecall.ranking.arguments import SearchArguments
-    from pgrecall.ranking.filters import FilterArguments
-    from pgrecall.ranking.hits import Hits, Strategy
+    from pgrecall.ranking.hits import Hits
     from pgrecall.scoring import bands, profiles
     from pgrecall.scoring.attribute import Attribute
     from pgrecall.scoring.decay import Decay
     from pgrecall.scoring.profile import Profile
-    from pgrecall.scoring.scored_memory import ScoredMemory, ScoredValues
+    from pgrecall.scoring.scored_memory import ScoredMemory
     from pgrecall.scoring.scorer import score, score_all
     from pgrecall.scoring.signals import (
-        Clock,
         Confidence,
-        Curve,
         EntityOverlap,
         Frequency,
         Importance,
@@ -88,7 +83,7 @@ if TYPE_CHECKING:
         Trust,
         Usefulness,
     )
-    from pgrecall.search.explanation import Explanation, SignalAccount
+    from pgrecall.search.explanation import Explanation
     from pgrecall.search.query_plan import QueryPlan
 
 __all__ = [
@@ -98,19 +93,16 @@ __all__ = [
     "Attribute",
     "Batch",
     "Change",
-    "Clock",
     "Cluster",
     "Confidence",
     "Consolidation",
     "Context",
-    "Curve",
     "DatabaseConflict",
     "DatabaseError",
     "DatabaseReadOnly",
     "DatabaseTimeout",
     "DatabaseUnavailable",
     "Decay",
-    "Difference",
     "DuplicateMemory",
     "Embedder",
     "EmbedderMismatch",
@@ -123,7 +115,6 @@ __all__ = [
     "Explanation",
     "ExtraMissing",
     "FastEmbedEmbedder",
-    "FilterArguments",
     "Floor",
     "Frequency",
     "GarbagePolicy",
@@ -140,7 +131,6 @@ __all__ = [
     "JudgedQuery",
     "Keyword",
     "LastUpkeep",
-    "LeftOut",
     "Link",
     "LocalEmbedder",
     "Memory",
@@ -153,14 +143,10 @@ __all__ = [
     "NewMemoryDict",
     "NotCompliant",
     "OpenAIEmbedder",
-    "OwnerCount",
-    "Packed",
     "Page",
     "PgRecallError",
     "PgvectorUnusable",
-    "Problem",
     "Profile",
-    "ProfileEvaluation",
     "QueryPlan",
     "RankIndex",
     "RankIndexStatus",
@@ -172,19 +158,13 @@ __all__ = [
     "SchemaOutdated",
     "SchemaTooNew",
     "ScoredMemory",
-    "ScoredValues",
-    "Scores",
-    "SearchArguments",
     "SentenceTransformersEmbedder",
     "ServerInUse",
-    "SignalAccount",
     "Similarity",
     "SizeEstimate",
     "Sizes",
-    "Strategy",
     "Style",
     "SupersessionConflict",
-    "TableState",
     "Time",
     "Trust",
     "Tuning",
@@ -209,7 +189,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "context.assembled": "Context LeftOut Packed",
+    "context.assembled": "Context",
     "context.styles": "Style",
     "core.embedders": "AsyncEmbedder Embedder LocalEmbedder",
     "core.memory": "Memory MemoryChanges NewMemory NewMemoryDict",
@@ -225,7 +205,7 @@ _MODULES = {
     "evaluation.relevance_thresholds": "Floor",
     "evaluation.judged_query": "JudgedQuery",
     "evaluation.queries_file": "load_queries save_queries",
-    "evaluation.results": "Difference Evaluation ProfileEvaluation Scores",
+    "evaluation.results": "Evaluation",
     "evaluation.tuned": "Tuning",
     "execution": "AsyncMemoryRepository MemoryRepository",
     "execution.search_path": "pin_search_path",
@@ -233,7 +213,7 @@ _MODULES = {
     "lifecycle.erased": "Erased",
     "lifecycle.event": "Change Event",
     "lifecycle.garbage": "GarbagePolicy GarbageRun UpkeepPolicy",
-    "lifecycle.health": "Health LastUpkeep Problem TableState",
+    "lifecycle.health": "Health LastUpkeep",
     "lifecycle.link": "Link",
     "lifecycle.near_duplicate": "NearDuplicate",
     "lifecycle.upkeep": "UpkeepKind UpkeepRun UpkeepTask",
@@ -241,22 +221,19 @@ _MODULES = {
     "memories.batch": "Batch",
     "memories.file_export": "export_file",
     "memories.importing": "Imported import_file",
-    "memories.owner_count": "OwnerCount",
     "memories.owner_sizes": "SizeEstimate Sizes",
     "memories.page": "Page",
     "migrate.moving_in": "import_from",
     "rank_index.index": "RankIndex RankIndexStatus",
-    "ranking.arguments": "SearchArguments",
-    "ranking.filters": "FilterArguments",
-    "ranking.hits": "Hits Strategy",
+    "ranking.hits": "Hits",
     "scoring.attribute": "Attribute",
     "scoring.decay": "Decay",
     "scoring.profile": "Profile",
-    "scoring.scored_memory": "ScoredMemory ScoredValues",
+    "scoring.scored_memory": "ScoredMemory",
     "scoring.scorer": "score score_all",
-    "scoring.signals": "Clock Confidence Curve EntityOverlap Frequency Importance Keyword "
+    "scoring.signals": "Confidence EntityOverlap Frequency Importance Keyword "
     "Recency Similarity Time Trust Usefulness",
-    "search.explanation": "Explanation SignalAccount",
+    "search.explanation": "Explanation",
     "search.query_plan": "QueryPlan",
 }
 """Module → those of its names that can be imported from here."""

@@ -11,9 +11,10 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 from psycopg.types.range import TimestamptzRange
 
-from pgrecall import Clock, Decay, Importance, Keyword, Profile, Recency, Similarity, profiles
+from pgrecall import Decay, Importance, Keyword, Profile, Recency, Similarity, profiles
 from pgrecall.core.resources import with_extension
 from pgrecall.migrate.score_function import score_functions
+from pgrecall.scoring.signals import Clock
 
 Connection = psycopg.Connection[dict[str, Any]]
 Rows = list[dict[str, Any]]

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, bindparam, event, text
 
-from pgrecall import Context, LeftOut, MemoryRepository, NewMemory, Packed, profiles
+from pgrecall import Context, MemoryRepository, NewMemory, profiles
+from pgrecall.context.assembled import LeftOut, Packed
 from pgrecall.context.styles import STYLES
 from pgrecall.core.tokens import estimated_tokens
 from pgrecall.errors import InputError, InvalidVector

@@ -18,7 +18,8 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 from sqlalchemy import Engine, NullPool, create_engine
 
-from pgrecall import LeftOut, MemoryRepository, NewMemory, Packed, Profile, migrate, profiles
+from pgrecall import MemoryRepository, NewMemory, Profile, migrate, profiles
+from pgrecall.context.assembled import LeftOut, Packed
 from pgrecall.core.checks import Count, Length, Number, Texts, Words, arguments_of
 from pgrecall.errors import (
     InputError,

@@ -8,13 +8,14 @@ from typing import Annotated, TypedDict
 
 import pytest
 
-from pgrecall import FilterArguments, SearchArguments
 from pgrecall.core import limits
 from pgrecall.core.checks import SHARE, K, Needs, Number, arguments_of, checked, descriptions
 from pgrecall.core.resources import sql_folder
 from pgrecall.errors import InputError
 from pgrecall.memories.listing import MOST
 from pgrecall.migrate.repeatable import files
+from pgrecall.ranking.arguments import SearchArguments
+from pgrecall.ranking.filters import FilterArguments
 
 CONCEPTS = Path(__file__).parents[2] / "docs" / "concepts.md"
 LIMITS = {

@@ -18,28 +18,24 @@ import pytest
 
 from pgrecall import (
     Context,
-    Difference,
     Evaluation,
     Event,
     Explanation,
     Floor,
     Hits,
-    LeftOut,
     Link,
     Memory,
-    Packed,
     Page,
-    ProfileEvaluation,
     QueryPlan,
     ScoredMemory,
-    Scores,
-    SignalAccount,
     Tuning,
     profiles,
 )
+from pgrecall.context.assembled import LeftOut, Packed
 from pgrecall.core.display import Cell, Column, Grid, text_of
 from pgrecall.core.drawing import html_of
-from pgrecall.search.explanation import TermAccount
+from pgrecall.evaluation.results import Difference, ProfileEvaluation, Scores
+from pgrecall.search.explanation import SignalAccount, TermAccount
 from tests.unit.test_context_style import memory
 
 ID = UUID("0197a3c2-0000-7000-8000-000000000001")

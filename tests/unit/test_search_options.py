@@ -9,11 +9,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from pgrecall import FilterArguments, SearchArguments, profiles
+from pgrecall import profiles
 from pgrecall.cli.app import App
 from pgrecall.cli.options import LEFT_OUT, WRITTEN_AS
 from pgrecall.cli.parsers import conditions, pairs, shares
 from pgrecall.errors import InputError
+from pgrecall.ranking.arguments import SearchArguments
+from pgrecall.ranking.filters import FilterArguments
 from tests.integration.commands import BUILT
 
 MAY, JUNE = datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
