@@ -14,7 +14,6 @@ from uuid import UUID
 from pgrecall import (
     Added,
     Change,
-    Cluster,
     Consolidation,
     Context,
     Erased,
@@ -27,14 +26,11 @@ from pgrecall import (
     Link,
     Memory,
     MemoryRepository,
-    NearDuplicate,
     NewMemory,
     QueryPlan,
     RankIndex,
     RankIndexStatus,
     ScoredMemory,
-    SizeEstimate,
-    Sizes,
     Tuning,
     UpkeepRun,
 )
@@ -78,7 +74,6 @@ def operations(
     link: dict[str, Any] = {"source_id": one, "target_id": other}
     five = ["memory 1", "memory 0", "memory 2", "memory 4", "memory 3"]
     old = timedelta(days=30)
-    parts = "memories,their indexes,counters,history,rank index,total,WAL of storing"
     next_ = Link(source_id=one, target_id=other, kind="next", weight=0.5)
     line = {"content": "new 8", "id": "x1", "embedding": at(8), "retrieval_count": 7}
     return {
@@ -114,13 +109,11 @@ def operations(
         "record_outcome": Operation(
             {"memory_id": one, "outcome": "failure"}, "memory 1", "penalty"
         ),
-        "resolve": Operation({"prefix_or_key": str(one)[:35]}, one),
         "revive": Operation({"memory_ids": [gone]}, 1, "revived"),
         "search": Operation(query | {"k": 2}, five[:2]),
         "search_many": Operation({"queries": [at(0), None], "k": 2}, [five[:2], five[:2]]),
         "supersede": Operation({"memory_id": one, "new": new}, "inserted", "initial superseded"),
         "touch": Operation({"memory_ids": [one, other]}, 2),
-        "transfer.copy": Operation({"to_id": "other", "events": False}, 7, "initial"),
         "transfer.export": Operation({"write": lambda lines: None}, 8),
         "transfer.restore": Operation({"memories": [line, line]}, ["inserted", "known"], "initial"),
         "update": Operation({"memory_id": one, "importance": 0.9}, "memory 1", "updated"),
@@ -129,24 +122,17 @@ def operations(
         ),
         "upkeep.approve": Operation({"memory_ids": [waiting]}, 1, "approved"),
         "upkeep.changes": Operation({"limit": 1}, ["forgotten"]),
-        "upkeep.clusters": Operation(near, [[f"memory {n}" for n in (2, 1, 3, 4, 0)]]),
         "upkeep.collect_garbage": Operation({}, 8, "archived"),
         "upkeep.complete_stale_tasks": Operation({}, 1, "completed"),
         "upkeep.consolidate": Operation(near, [0.6], "consolidated initial"),
         "upkeep.demote": Operation(ids, 1, "demoted"),
         "upkeep.erase_owner": Operation({}, 7),
-        "upkeep.estimate": Operation(
-            {"memories": 2},
-            [*parts.split(","), "WAL of the build", "memory of the build"],
-        ),
         "upkeep.extend_expiry": Operation(ids | {"expires_at": LATER}, 1),
         "upkeep.health": Operation({}, None),
-        "upkeep.near_duplicates": Operation({"threshold": 0.9, "limit": 1}, ["memory 2"]),
         "upkeep.promote": Operation(ids, 1, "promoted"),
         "upkeep.prune": Operation({"older_than": old}, 1, "archived"),
         "upkeep.reject": Operation({"memory_ids": [waiting]}, 1, "archived"),
         "upkeep.run": Operation({}, []),
-        "upkeep.sizes": Operation({}, 7),
         "upsert": Operation({"memory": keyed}, "inserted", "initial"),
         "upsert_many": Operation({"memories": [keyed, keyed]}, ["inserted", "known"], "initial"),
     }
@@ -156,9 +142,8 @@ READING = {
     *("context", "count", "evaluation.evaluate", "evaluation.judged_queries"),
     *("evaluation.tune", "explain", "get", "get_many", "history"),
     *("links.of", "list", "names.aliases", "owners"),
-    *("plan", "resolve", "search", "search_many", "transfer.export", "upkeep.clusters"),
-    *("upkeep.changes", "upkeep.estimate"),
-    *("upkeep.near_duplicates", "upkeep.sizes"),
+    *("plan", "search", "search_many", "transfer.export"),
+    "upkeep.changes",
 }
 """What a reader may call and a replica answers; a search counts its hits on the primary."""
 MAINTAINING = {
@@ -168,18 +153,17 @@ MAINTAINING = {
 """What takes a maintainer; the rest a writer."""
 OF_ALL = {
     *("owners", "rank_indexes.build", "rank_indexes.maintain", "rank_indexes.status"),
-    *("transfer.export", "upkeep.changes", "upkeep.collect_garbage", "upkeep.estimate"),
+    *("transfer.export", "upkeep.changes", "upkeep.collect_garbage"),
     *("upkeep.health", "upkeep.run"),
 }
 """Operations on the memories of all owners unless one is named."""
-OF_NONE = {"owners", "upkeep.estimate", "upkeep.health"}
+OF_NONE = {"owners", "upkeep.health"}
 """Operations that take no owner."""
 GOOD = {name: one.arguments for name, one in operations(ID, OTHER).items()}
 
 _SHOWN: dict[type, str] = {
     Added: "outcome",
     Change: "event.event_type",
-    Cluster: "memories",
     Consolidation: "importance",
     Context: "packed",
     Erased: "memories",
@@ -190,7 +174,6 @@ _SHOWN: dict[type, str] = {
     Health: "last_upkeep",
     JudgedQuery: "query",
     Memory: "content",
-    NearDuplicate: "newer_content",
     OwnerCount: "agent_id",
     Packed: "hit",
     ProfileEvaluation: "profile.name",
@@ -198,8 +181,6 @@ _SHOWN: dict[type, str] = {
     RankIndex: "agent_id",
     RankIndexStatus: "agent_id",
     ScoredMemory: "memory",
-    SizeEstimate: "part",
-    Sizes: "memories",
     Tuning: "held_out",
     UpkeepRun: "left",
 }

@@ -48,19 +48,17 @@ if TYPE_CHECKING:
     from pgrecall.evaluation.tuned import Tuning
     from pgrecall.execution import AsyncMemoryRepository, MemoryRepository
     from pgrecall.execution.search_path import pin_search_path
-    from pgrecall.lifecycle.cluster import Cluster, Consolidation
+    from pgrecall.lifecycle.cluster import Consolidation
     from pgrecall.lifecycle.erased import Erased
     from pgrecall.lifecycle.event import Change, Event
     from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun, UpkeepPolicy
     from pgrecall.lifecycle.health import Health, LastUpkeep
     from pgrecall.lifecycle.link import Link
-    from pgrecall.lifecycle.near_duplicate import NearDuplicate
     from pgrecall.lifecycle.upkeep import UpkeepKind, UpkeepRun, UpkeepTask
     from pgrecall.memories.added import Added
     from pgrecall.memories.batch import Batch
     from pgrecall.memories.file_export import export_file
     from pgrecall.memories.importing import Imported, import_file
-    from pgrecall.memories.owner_sizes import SizeEstimate, Sizes
     from pgrecall.memories.page import Page
     from pgrecall.migrate.moving_in import import_from
     from pgrecall.rank_index.index import RankIndex, RankIndexStatus
@@ -93,7 +91,6 @@ __all__ = [
     "Attribute",
     "Batch",
     "Change",
-    "Cluster",
     "Confidence",
     "Consolidation",
     "Context",
@@ -138,7 +135,6 @@ __all__ = [
     "MemoryNotFound",
     "MemoryRepository",
     "MigrationFailed",
-    "NearDuplicate",
     "NewMemory",
     "NewMemoryDict",
     "NotCompliant",
@@ -161,8 +157,6 @@ __all__ = [
     "SentenceTransformersEmbedder",
     "ServerInUse",
     "Similarity",
-    "SizeEstimate",
-    "Sizes",
     "Style",
     "SupersessionConflict",
     "Time",
@@ -209,19 +203,17 @@ _MODULES = {
     "evaluation.tuned": "Tuning",
     "execution": "AsyncMemoryRepository MemoryRepository",
     "execution.search_path": "pin_search_path",
-    "lifecycle.cluster": "Cluster Consolidation",
+    "lifecycle.cluster": "Consolidation",
     "lifecycle.erased": "Erased",
     "lifecycle.event": "Change Event",
     "lifecycle.garbage": "GarbagePolicy GarbageRun UpkeepPolicy",
     "lifecycle.health": "Health LastUpkeep",
     "lifecycle.link": "Link",
-    "lifecycle.near_duplicate": "NearDuplicate",
     "lifecycle.upkeep": "UpkeepKind UpkeepRun UpkeepTask",
     "memories.added": "Added",
     "memories.batch": "Batch",
     "memories.file_export": "export_file",
     "memories.importing": "Imported import_file",
-    "memories.owner_sizes": "SizeEstimate Sizes",
     "memories.page": "Page",
     "migrate.moving_in": "import_from",
     "rank_index.index": "RankIndex RankIndexStatus",

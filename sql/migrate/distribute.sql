@@ -18,7 +18,7 @@ DECLARE
     -- two nodes.
     not_sent CONSTANT text[] := '{begin_garbage_run,end_garbage_run,count_runs,expire_runs,'
                                 'rank_index_states,changes,upkeep_due,end_upkeep,recall_plan,'
-                                'await_writers,copy_owner}';
+                                'await_writers}';
     version text := (SELECT e.extversion FROM pg_extension e WHERE e.extname = 'citus');
     there boolean := false;
     moved text[] := '{}';

@@ -187,10 +187,7 @@ MORE: dict[str, More] = {
     "complete_stale_tasks old": lambda r, ids, at: r.upkeep.complete_stale_tasks(
         "one", older_than=OLD
     ),
-    "near_duplicates newest": lambda r, ids, at: r.upkeep.near_duplicates(
-        "one", threshold=0.97, newest=200
-    ),
-    "clusters newest": lambda r, ids, at: r.upkeep.clusters("one", newest=200),
+    "consolidate dry": lambda r, ids, at: r.upkeep.consolidate("one", newest=200, dry_run=True),
     "consolidate newest": lambda r, ids, at: r.upkeep.consolidate("one", newest=200),
     "evaluate 10": lambda r, ids, at: r.evaluation.evaluate(
         "one", queries(ids, at), profiles=["five_factor", "hybrid"], k=5

@@ -32,14 +32,13 @@ def test_nothing_returns_a_memory_before_it_is_approved(mine: Owner) -> None:
             mine.search(NORTH, as_of=datetime.now(UTC) + timedelta(1), touch=False),
         ]
         ids = [memory.id for memory in mine.list()]
+        alike = mine.upkeep.consolidate(min_size=2, more_than=0, dry_run=True)
         recalled = mine.sql("SELECT id FROM pgrecall.recall(:agent, :query)", query=str(NORTH))
         return [
             *("second" in contents(hits) for hits in searches),
             "second" in mine.context(NORTH, max_tokens=1_000).text,
             *(pending in found for found in (ids, recalled)),
-            any(
-                pending in (pair.older_id, pair.newer_id) for pair in mine.upkeep.near_duplicates()
-            ),
+            any(pending in one.source_ids for one in alike),
         ]
 
     assert returned() == [False] * 9

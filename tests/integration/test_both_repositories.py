@@ -221,6 +221,7 @@ def test_callbacks_may_be_coroutines_where_the_repository_is_asynchronous(
 
     [one] = repo.upkeep.consolidate(A, summarise, **WHOLE, on_progress=on_progress)
 
+    assert one.memory_id is not None
     assert read(repo, A, one.memory_id).content == together(["memory"] * 5)
     assert told == [(1, 1)]
 

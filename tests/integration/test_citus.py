@@ -51,7 +51,7 @@ pytestmark = on_citus
 ON_ALL_NODES = OF_ALL | {"erase, and vacuum"}
 """Operations on all owners, or on whole tables."""
 IN_TWO_PHASES = {
-    *("add_many", "delete, by a filter", "transfer.copy", "transfer.restore", "upsert_many"),
+    *("add_many", "delete, by a filter", "transfer.restore", "upsert_many"),
     *("upkeep.collect_garbage", "upkeep.consolidate", "upkeep.prune", "upkeep.run"),
 }
 """Operations of several statements, which the coordinator runs: jobs turn limits of time off

@@ -1,4 +1,4 @@
-"""Near duplicates, clusters, consolidation, stale tasks, pruning."""
+"""Clusters, consolidation, stale tasks, pruning."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import combinations
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -15,7 +14,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine
 
-from pgrecall import Memory, NewMemory, profiles, score
+from pgrecall import Consolidation, Memory, NewMemory, profiles, score
 from pgrecall.errors import InputError
 from tests.conftest import DIMENSIONS
 from tests.integration.compass import Compass
@@ -59,66 +58,18 @@ class Crowd(Owner):
             for i, one in enumerate(ids)
         }
 
-    def pairs(self, count: int, threshold: float) -> dict[tuple[UUID, UUID], float]:
-        similarities = self.newest(count)
-        ids = self.ids[:count]
-        found = {
-            (older, newer): similarities[newer][older] for newer, older in combinations(ids, 2)
-        }
-        # None is so near to the threshold that its being float4 in the database could decide.
-        assert all(abs(similarity - threshold) > 1e-6 for similarity in found.values())
-        return {pair: value for pair, value in found.items() if value > threshold}
-
 
 @pytest.fixture(scope="module")
 def crowd(module_engine: Engine) -> Crowd:
     return Crowd(module_engine)
 
 
-# Near duplicates
+# Clusters
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [{"threshold": 0.5, "newest": 100}, {"threshold": 0.8}, {"newest": 100_000}, {}],
-    ids=repr,
-)
-def test_near_duplicates_are_those_of_a_comparison_of_all(
-    crowd: Crowd, asked: dict[str, Any]
-) -> None:
-    expected = crowd.pairs(asked.get("newest", 2_000), asked.get("threshold", 0.92))
-    ages = {memory_id: days for days, memory_id in enumerate(crowd.ids)}
-
-    found = crowd.upkeep.near_duplicates(**asked, limit=100_000)
-
-    assert {(one.older_id, one.newer_id): one.similarity for one in found} == pytest.approx(
-        expected
-    )
-    order = [one.similarity for one in found]
-    assert order == sorted(order, reverse=True)
-    assert len(expected) > 7
-    for one in found:
-        assert one.older_content == f"memory {ages[one.older_id]}"
-        assert one.newer_content == f"memory {ages[one.newer_id]}"
-    assert crowd.upkeep.near_duplicates(**asked, limit=7) == found[:7]
-    assert crowd.upkeep.near_duplicates(**asked) == found[:100]
-
-
-def test_a_pair_at_the_threshold_is_no_near_duplicate(mine: Owner) -> None:
-    """24/25 is the same in float4 and float8: strictly greater is asked for."""
-    mine.add_many([north("a", embedding=axes(3, 4)), north("b", embedding=axes(4, 3))])
-
-    assert mine.upkeep.near_duplicates(threshold=0.96) == []
-    assert [pair.similarity for pair in mine.upkeep.near_duplicates(threshold=0.9599)] == [0.96]
-
-
-def test_memories_that_are_equally_old_are_compared_by_id(mine: Owner) -> None:
-    ids = sorted(mine.add_many([north(f"m{n}", created_at=before(1)) for n in range(4)]))
-
-    found = mine.upkeep.near_duplicates(newest=3)
-
-    assert {one.older_id for one in found} == {*ids[1:3]}
-    assert {one.newer_id for one in found} == {*ids[2:4]}
+def clusters(owner: Owner, **asked: Any) -> list[Consolidation]:
+    found: list[Consolidation] = owner.upkeep.consolidate(**asked, dry_run=True)
+    return found
 
 
 def test_only_the_owners_active_and_valid_memories_are_compared(mine: Owner) -> None:
@@ -131,15 +82,17 @@ def test_only_the_owners_active_and_valid_memories_are_compared(mine: Owner) -> 
     for owner in (mine.other, mine.team):
         owner.add(north("another's", embedding=at(1)))
 
-    pairs = mine.upkeep.near_duplicates(limit=1_000)
-    assert {id_ for pair in pairs for id_ in (pair.older_id, pair.newer_id)} == {*ids[4:]}
-    assert len(pairs) == 20 * 19 / 2
-    [cluster] = mine.upkeep.clusters(more_than=20)  # 21 are active, one without a vector
-    assert {one.id for one in cluster.memories} == set(ids[4:])
-    assert mine.upkeep.clusters(more_than=21) == []
+    stored = mine.everything()
+    [cluster] = clusters(mine, more_than=20)  # 21 are active, one without a vector
+    assert set(cluster.source_ids) == set(ids[4:])
+    assert clusters(mine, more_than=21) == []
+    assert mine.everything() == stored
 
 
-# Clusters
+def test_memories_that_are_equally_old_are_compared_by_id(mine: Owner) -> None:
+    ids = sorted(mine.add_many([north(f"m{n}", created_at=before(1)) for n in range(4)]))
+    [cluster] = clusters(mine, newest=3, more_than=0)
+    assert sorted(cluster.source_ids) == ids[1:]
 
 
 @pytest.mark.parametrize(
@@ -157,9 +110,9 @@ def test_clusters_are_those_of_the_greedy_rule(crowd: Crowd, asked: dict[str, An
     least, min_size = asked.get("min_similarity", 0.80), asked.get("min_size", 3)
     expected = greedy(crowd.newest(asked.get("newest", 2_000)), least, min_size)
 
-    found = crowd.upkeep.clusters(**asked)
+    found = clusters(crowd, **asked)
 
-    assert [[one.id for one in cluster.memories] for cluster in found] == [
+    assert [cluster.source_ids for cluster in found] == [
         [member for member, _ in cluster] for cluster in expected
     ]
     for cluster, members in zip(found, expected, strict=True):
@@ -199,14 +152,14 @@ def test_a_similarity_of_080_and_three_of_more_than_20_are_enough(mine: Owner) -
     for n, vector in enumerate([axes(4, 3), axes(4, -3)]):
         mine.add(north(str(n), embedding=vector))
     mine.add_many([plain(f"other {n}") for n in range(17)])
-    assert mine.upkeep.clusters() == []
+    assert clusters(mine) == []
     mine.add(plain("the 21st"))
 
-    [cluster] = mine.upkeep.clusters()
+    [cluster] = clusters(mine)
 
-    assert (cluster.central.id, cluster.similarities) == (central, [1.0, 0.8, 0.8])
-    assert mine.upkeep.clusters(min_similarity=0.8000001) == []
-    assert mine.upkeep.clusters(min_size=4) == []
+    assert (cluster.source_ids[0], cluster.similarities) == (central, [1.0, 0.8, 0.8])
+    assert clusters(mine, min_similarity=0.8000001) == []
+    assert clusters(mine, min_size=4) == []
 
 
 # Consolidating
@@ -238,7 +191,8 @@ def test_one_memory_stands_for_its_sources(mine: Owner, by: str) -> None:
     )
     memory_id, sources, importance = done.memory_id, done.source_ids, done.importance
 
-    assert sources == sorted(ids)
+    assert (sources[0], sorted(sources)) == (ids[1], sorted(ids))
+    assert done.contents == ["12", "10", "14"] == [mine.read(source).content for source in sources]
     new = mine.get(memory_id, include_embedding=True)
     assert new.content == ("12.5" if by == "summary" else "12")
     assert new.embedding == pytest.approx(at(12.5 if by == "summary" else 12), abs=1e-6)

@@ -72,7 +72,6 @@ ONLY_IN_PSQL = {
     "context": {"max_skips"},
     "default_profile": {"otherwise"},
     "prune": {"reason"},
-    "sizes": {"most_types"},
     "rank_index_states": {"max_beside", "max_age"},
     "touch": {"accessed", "durable"},
 }

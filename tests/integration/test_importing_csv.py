@@ -33,7 +33,7 @@ def test_cells_become_what_their_field_is(mine: Owner, tmp_path: Path) -> None:
         return done.added, done.already_there
 
     assert (imported(file), imported(file), imported(packed)) == ((2, 0), (0, 2), (1, 1))
-    first, second = mine.read(mine.resolve("1")), mine.read(mine.resolve("two"))
+    first, second = mine.get(key="1"), mine.get(key="two")
     assert first.content == 'two\nlines, "quoted"'
     assert (first.importance, first.tags, first.compliant) == (0.75, ["a", "b"], True)
     assert first.metadata == {"n": [1], "author": "ann"}
@@ -105,4 +105,4 @@ def test_what_is_refused_can_be_mended_and_imported(mine: Owner, tmp_path: Path)
 
     bad.write_text(json.dumps(line | {"content": "milk"}))
     assert import_file(mine.repo, mine.name, bad).added == 1
-    assert mine.read(mine.resolve("2")).importance == 0.25
+    assert mine.get(key="2").importance == 0.25

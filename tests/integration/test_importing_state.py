@@ -53,7 +53,7 @@ def test_what_another_system_knew_comes_along(mine: Owner, tmp_path: Path) -> No
 
     assert imported() == (5, 0)
 
-    one, two, three, four = (mine.resolve(f"mem_{n}") for n in range(1, 5))
+    one, two, three, four = (mine.get(key=f"mem_{n}").id for n in range(1, 5))
     first, second = mine.read(one), mine.read(two)
     assert (first.key, first.content, first.metadata) == ("mem_1", "first", {"author": "ann"})
     assert first.created_at == datetime(2026, 5, 1, 8, tzinfo=UTC)
@@ -66,7 +66,7 @@ def test_what_another_system_knew_comes_along(mine: Owner, tmp_path: Path) -> No
     assert [event.event_type for event in mine.history(two)] == ["initial"]
     # Of one text, but of two ids: both are there.
     assert mine.read(three).content == mine.read(four).content
-    of_team = mine.team.read(mine.team.resolve("7"))
+    of_team = mine.team.get(key="7")
     counted = (of_team.success_count, of_team.failure_count)
     assert (of_team.key, of_team.trust, counted) == ("7", 0.25, (2, 1))
     assert (of_team.feedback_up, of_team.feedback_down) == (3, 1)
@@ -123,7 +123,7 @@ def test_null_is_a_field_that_is_not_given(mine: Owner, tmp_path: Path) -> None:
 
     plain = mine.add(NewMemory("plain", embedding=None))
     usual = mine.read(plain)
-    first, second = (mine.read(mine.resolve(key)) for key in "xy")
+    first, second = (mine.get(key=key) for key in "xy")
     for name in (*nothing, "status", "expires_at"):
         assert getattr(first, name) == getattr(usual, name), name
     assert (second.content, second.metadata) == ("y", {"lang": "en"})

@@ -154,29 +154,22 @@ def test_commands_on_several_memories_tell_how_many(run: Run, mine: Owner) -> No
 # Curate
 
 
-def test_pairs_and_clusters_that_say_nearly_the_same(run: Run, mine: Owner) -> None:
+def test_a_dry_run_of_consolidation_shows_what_says_nearly_the_same(run: Run, mine: Owner) -> None:
     ids = [UUID(int=added.int) for added in mine.add_many(SAME)]
     mine.add("The build is broken")
-    alike = ("near-duplicates", "--threshold", "0.8")
     options = ("--more-than", "3", "--min-similarity", "0.7")
 
-    [pair, *_], pairs = run(*alike, "--json").records, run(*alike)
-    few, [cluster] = run("clusters"), run("clusters", *options, "--json").records
-    shown = run("clusters", *options)
+    few, [cluster] = run("consolidate"), run("consolidate", *options, "--dry-run", "--json").records
+    shown = run("consolidate", *options, "--dry-run")
     short = short_ids(mine.repo, mine.name, ids).values()
     [done] = run("consolidate", *options, "--actor", "Ann", "--json").records
     again = run("consolidate", *options)
 
-    assert list(pair) == ["older_id", "newer_id", "older_content", "newer_content", "similarity"]
-    assert {pair["older_id"], pair["newer_id"]} < {*map(str, ids)}
-    assert {pair["older_content"], pair["newer_content"]} < {*SAME}
-    assert f"{pair['similarity']:.4f}" in pairs.out
-    assert run("near-duplicates", "--threshold", "1").out.strip() == "no near duplicates"
-    assert (few.out.strip(), again.out.strip()) == ("no clusters", "nothing to consolidate")
-    assert (set(cluster["ids"]), cluster["similarities"][0]) == ({*map(str, ids)}, 1)
+    assert few.out.strip() == again.out.strip() == "nothing to consolidate"
+    assert (set(cluster["sources"]), cluster["similarities"][0]) == ({*map(str, ids)}, 1)
     assert [said for said in (*cluster["contents"], *short) if said not in shown.out] == []
-    assert [id_ for id_ in short if id_ not in pairs.out] == []
-    assert (set(done["sources"]), done["importance"]) == (set(cluster["ids"]), pytest.approx(0.6))
+    assert (cluster["id"], done | {"id": None}) == (None, cluster)
+    assert done["importance"] == pytest.approx(0.6)
     assert {mine.read(id_).status for id_ in ids} == {"consolidated"}
 
 
@@ -431,8 +424,8 @@ def test_every_command_works_on_a_team_and_leaves_the_agent_alone(run: Run, mine
         *(("outcome", one, "success"), ("trust", one, "0.1", "--reason", "why", "--actor", "Ann")),
         *(("feedback", one, "useful"), ("demote", one)),
         *(("promote", one), ("invalidate", one), ("revive", one), ("link", one, other)),
-        *(("links", one), ("unlink", one, other), ("near-duplicates", "--threshold", "0")),
-        *(("clusters", *everything), ("complete-tasks",), ("prune", "--days", "1")),
+        *(("links", one), ("unlink", one, other)),
+        *(("complete-tasks",), ("prune", "--days", "1")),
         *(("supersede", other, "of the team now"), ("history", one), ("consolidate", *everything)),
         *(("gc",), ("delete", one), ("erase", "--everything", "--yes")),
     ]
@@ -568,8 +561,7 @@ def test_what_was_written_cannot_speak_to_the_terminal(run: Run, mine: Owner) ->
         "feedback": run("feedback", ids[0], "useful", "--context", EVIL, *of),
         "history": run("history", ids[0], *of),
         "links": run("links", ids[0], *of),
-        "near-duplicates": run("near-duplicates", *of, "--threshold", "0.5"),
-        "clusters": run("clusters", *cluster),
+        "clusters": run("consolidate", *cluster, "--dry-run"),
         "add": run("add", f"{EVIL} {SAME[0]}", *note[2:]),
         "unknown": run("outcome", UNKNOWN, "success", *of),
         "search": run("search", EVIL, *of, "--tag", EVIL),
@@ -582,7 +574,7 @@ def test_what_was_written_cannot_speak_to_the_terminal(run: Run, mine: Owner) ->
     said = {name: done.out + done.err for name, done in shown.items()}
     assert [name for name, text in said.items() if CONTROLS & set(text)] == []
     assert {name: done.code for name, done in shown.items() if done.code} == {"unknown": 2}
-    for name in ("history", "links", "near-duplicates", "clusters"):
+    for name in ("history", "links", "clusters"):
         assert "[bold]x[/bold] [/nothing]" in " ".join(said[name].split()), name
 
 

@@ -87,7 +87,7 @@ def test_a_key_is_upserted(run: Run, mine: Owner) -> None:
     done = [run("upsert", "k", one, "--type", "fact", "-a", mine.name) for one in texts]
 
     assert [one.err.strip() for one in done] == ["", "known: nothing new is stored", "replaced"]
-    assert {one.out for one in done} == {f"{mine.resolve('k')}\n"}
+    assert {one.out for one in done} == {f"{mine.get(key='k').id}\n"}
     memory = mine.get(key="k")
     assert (memory.content, memory.memory_type) == ("two", "fact")
 

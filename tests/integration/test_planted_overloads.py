@@ -152,10 +152,10 @@ COMMANDS = """
     search tea --tag a --query-entity x; search tea --plan; explain ONE tea;
     context tea; outcome ONE success; feedback ONE useful; judge ONE tea;
     trust ONE 0.1 --reason r --actor who; history ONE; supersede ONE another; invalidate TWO;
-    revive TWO; approve TWO; promote TWO; demote TWO; reject TWO; near-duplicates;
-    estimate 9; clusters --more-than 1; consolidate --more-than 1; complete-tasks;
+    revive TWO; approve TWO; promote TWO; demote TWO; reject TWO;
+    consolidate --more-than 1 --dry-run; consolidate --more-than 1; complete-tasks;
     upkeep run; prune --days 900;
-    copy other; gc --dry-run; gc --max-live 100; link TWO THREE; links TWO; unlink TWO THREE;
+    gc --dry-run; gc --max-live 100; link TWO THREE; links TWO; unlink TWO THREE;
     profiles show --installed;
     profiles show hybrid --installed; profiles install FOLDER/mine.toml; profiles default mine;
     evaluate FOLDER/judged.jsonl --agent a; tune FOLDER/judged.jsonl --agent a;

@@ -73,7 +73,6 @@ OF_NO_OWNER = {
         "settable_fields",
         "lift_limits",
         "restore_limits",
-        "estimate",
         "table_states",
         "take_statistics",
     ),
@@ -92,7 +91,6 @@ SAME_FOR_ALL = {
     "placed_positions",
     *("await_writers", "share_timeout", "orphaned", "is_repeated"),
     *("note_written", "add_to_mean", "is_mean_due", "end_upkeep", "last_upkeep", "health"),
-    "id_in_copy",
 }
 """What they return does not depend on what the owner has."""
 REFUSALS = ("PM003", "42501", "22023", "PM004", "42P16")

@@ -50,7 +50,7 @@ def work(repo: MemoryRepository) -> None:
     assert sum(hit.contributions.values()) == pytest.approx(hit.score, abs=1e-12)
     assert all(event.occurred_at.tzinfo for event in repo.history(agent, memory_id))
     assert repo.explain(agent, memory_id, NORTH).rank == 1
-    assert len(repo.upkeep.near_duplicates(agent, threshold=0.5)) == 1
+    assert len(repo.upkeep.consolidate(agent, min_size=2, more_than=0, dry_run=True)) == 1
 
 
 @pytest.mark.parametrize("style", STYLES)

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from pgrecall import MemoryRepository, NewMemory
-from pgrecall.cli.memory_ids import short_ids
+from pgrecall.cli.memory_ids import resolve, short_ids
 from pgrecall.errors import InputError, MemoryNotFound
 
 LOWEST, HIGHEST = UUID(int=0), UUID(int=2**128 - 1)
@@ -45,12 +45,12 @@ def test_short_ids_are_the_shortest_beginnings_that_one_memory_has(
         assert len(others) > 1 or len(digits) == 8
         if number % 10 == 0:
             spelled = SPELLINGS[number // 10 % len(SPELLINGS)]
-            assert shared_repo.resolve(agent, spelled(digits)) == id_
+            assert resolve(shared_repo, agent, spelled(digits)) == id_
             if len(others) > 1:
                 with pytest.raises(InputError, match=str(others[0])):
-                    shared_repo.resolve(agent, spelled(fewer))
+                    resolve(shared_repo, agent, spelled(fewer))
     with pytest.raises(InputError) as raised:
-        shared_repo.resolve(agent, "0000")
+        resolve(shared_repo, agent, "0000")
     assert str(raised.value).startswith(f"several ids begin with '0000': {LOWEST}, {UUID(int=1)}, ")
 
 
@@ -66,9 +66,9 @@ def test_a_key_precedes_the_digits_of_an_id(shared_repo: MemoryRepository, agent
     of_team = repo.teams.add(team, NewMemory("a", id=UUID("eeee" + "1" * 28), embedding=None))
     keyed = repo.teams.add(team, NewMemory("b", key="k", embedding=None))
 
-    assert [repo.resolve(agent, text) for text in ("abcd0", "abcd")] == ids
-    assert [repo.resolve(agent, text, teams=[team]) for text in ("eeee", "k")] == [of_team, keyed]
-    assert repo.resolve(agent, str(LOWEST)) == LOWEST
+    assert [resolve(repo, agent, text) for text in ("abcd0", "abcd")] == ids
+    assert [resolve(repo, agent, text, [team]) for text in ("eeee", "k")] == [of_team, keyed]
+    assert resolve(repo, agent, str(LOWEST)) == LOWEST
     for text in ("eeee", "k", "abc", "abcdefg"):
         with pytest.raises(MemoryNotFound, match=f"'{text}'"):
-            repo.resolve(agent, text)
+            resolve(repo, agent, text)

@@ -75,8 +75,8 @@ def test_what_only_reads_needs_no_savepoint(engine: Engine) -> None:
     with engine.connect() as connection:
         event.listen(connection, "savepoint", note)
         repo = MemoryRepository(connection)
-        assert repo.upkeep.near_duplicates("agent") == []
-        assert repo.upkeep.clusters("agent") == []
+        assert repo.count("agent") == 0
+        assert repo.history("agent", new_id()) == []
         assert names == []
         repo.invalidate("agent", [new_id()])
         assert len(names) == 1

@@ -99,11 +99,10 @@ def test_the_successor_of_an_upserted_memory_is_superseded_in_turn(mine: Owner) 
 def test_memories_are_named_by_their_keys(mine: Owner) -> None:
     id_ = mine.upsert(keyed("one"))
 
-    assert mine.resolve("k") == id_
     assert mine.get(key="k") == mine.get(id_) == mine.get_many([id_])[id_]
     assert mine.get(key="x") is None
     assert mine.team.get(key="k") is None
-    assert mine.delete(mine.resolve("k")) == 1
+    assert mine.delete(id_) == 1
     assert mine.get(id_) is None
 
 

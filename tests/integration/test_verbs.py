@@ -158,7 +158,7 @@ GOOD: dict[str, dict[str, Any]] = {
         key: {"memory_ids": ["a"]}
         for key in ["forget", "revive", "approve", "reject", "invalidate", "erase"]
     },
-    **{key: {} for key in ["near_duplicates", "clusters"]},
+    "clusters": {},
     **{
         key: {}
         for key in [
@@ -228,9 +228,7 @@ WRONG: list[tuple[str, str, type[Exception], list[Any]]] = [
     ("complete_stale_tasks prune", "older_than", InputError, [None]),
     ("prune", "below_score", InputError, SHARES[:3]),
     ("prune", "profile", UnknownName, ["five_factor(); --", ""]),
-    ("near_duplicates", "threshold", InputError, SHARES),
-    ("near_duplicates", "k", InputError, [0, 100_001, None]),
-    ("near_duplicates clusters", "newest", InputError, [1, 100_001, None]),
+    ("clusters", "newest", InputError, [1, 100_001, None]),
     ("clusters", "min_similarity", InputError, SHARES),
     ("clusters", "min_size", InputError, [1, None]),
     ("clusters", "more_than", InputError, [-1, None]),

@@ -18,6 +18,7 @@ import pytest
 from sqlalchemy import create_engine, literal_column, text
 
 from pgrecall import GarbagePolicy, MemoryRepository, NewMemory, Profile
+from pgrecall.cli.memory_ids import resolve
 from pgrecall.core.statement import Statement
 from pgrecall.core.steps import Run
 from pgrecall.core.vectors import EmbeddingType, Vector
@@ -80,7 +81,7 @@ def test_an_id_that_is_no_uuid_is_refused(repo: MemoryRepository) -> None:
 
 def test_what_is_no_key_is_refused(repo: MemoryRepository) -> None:
     for key in ("", " ", "x" * 201, 5, None):
-        refuses(partial(repo.resolve, "a", key), "prefix_or_key")  # type: ignore[arg-type]
+        refuses(partial(resolve, repo, "a", key), "prefix_or_key")  # type: ignore[arg-type]
 
 
 # Memories
@@ -468,16 +469,11 @@ CASES: list[Case] = [
     ("add", {"check_compliance": None}, "check_compliance"),
     *memories("compliant", False),
     # Curating
-    *each("upkeep.near_duplicates", "threshold", "threshold", 1.5, -0.1, None, "0.9", NAN),
-    *each("upkeep.near_duplicates", "limit", "limit", 0, 10**9, None),
-    *each("upkeep.clusters", "min_similarity", "min_similarity", 1.5, -0.1, None),
-    *each("upkeep.clusters", "min_size", "min_size", 1, None),
-    ("upkeep.clusters", {"more_than": -1}, "more_than"),
-    *(
-        (name, {"newest": v}, "newest")
-        for name in ("upkeep.near_duplicates", "upkeep.clusters", "upkeep.consolidate")
-        for v in (1, 2.5)
-    ),
+    *each("upkeep.consolidate", "min_similarity", "min_similarity", 1.5, -0.1, None),
+    *each("upkeep.consolidate", "min_size", "min_size", 1, None),
+    ("upkeep.consolidate", {"more_than": -1}, "more_than"),
+    *each("upkeep.consolidate", "newest", "newest", 1, 2.5),
+    ("upkeep.consolidate", {"dry_run": 1}, "dry_run"),
     ("upkeep.consolidate", {"summarise": "text"}, "summarise"),
     *each("upkeep.complete_stale_tasks", "older_than", "older_than", timedelta(-1), 7),
     ("upkeep.prune", {}, "older_than or below_score"),
@@ -491,13 +487,6 @@ CASES: list[Case] = [
     *each("upkeep.changes", "since", "since", NAIVE, "yesterday"),
     *each("upkeep.changes", "actor", "actor", "", 5),
     *each("upkeep.changes", "limit", "limit", 0, 10**9, None),
-    *each("transfer.copy", "to_id", "agent_id", "", 5, "team:red"),
-    *each("transfer.copy", "actor", "actor", "", 5),
-    ("transfer.copy", {"events": 1}, "events"),
-    *each("upkeep.estimate", "memories", "memories", 0, 1.5, None),
-    *each("upkeep.estimate", "text_length", "text_length", 0, None),
-    *each("upkeep.estimate", "dimensions", "dimensions", 0, 16_001),
-    *each("upkeep.estimate", "embedding_type", "embedding_type", "bit", 5),
     *each("upkeep.health", "max_memories", "max_memories", 0, 1.5),
     *each("upkeep.run", "policy", "policy", "default", GarbagePolicy()),
     *each("upkeep.run", "within", "within", -1, "1", NAN),

@@ -24,6 +24,7 @@ from typer.models import OptionInfo
 from pgrecall.cli.call import Call, Method, arguments_of, receiver_of, summary
 from pgrecall.cli.database import Database, DatabaseUrl, OfTeam, Schema
 from pgrecall.cli.embedding import EMBEDDING, make_embedder
+from pgrecall.cli.memory_ids import resolve
 from pgrecall.cli.options import SEARCH, Zone, parameter, parameters_of
 from pgrecall.cli.output import Output, until_closed
 from pgrecall.cli.parsers import MOMENTS, PARSERS, in_zone
@@ -216,6 +217,6 @@ def _ids(
     for one in parameters:
         value = values.get(one.name)
         if value is not None and _type(one) is UUID:
-            yield one.name, repo.resolve(values["agent"], value, teams=values.get("teams") or ())
+            yield one.name, resolve(repo, values["agent"], value, values.get("teams") or ())
         elif value is not None and _type(one) == list[UUID]:
-            yield one.name, [repo.resolve(values["agent"], text) for text in value]
+            yield one.name, [resolve(repo, values["agent"], text) for text in value]

@@ -1,4 +1,4 @@
-"""pgrecall near-duplicates, clusters, consolidate, complete-tasks, prune, gc, delete, erase"""
+"""pgrecall consolidate, complete-tasks, prune, gc, delete, erase"""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from pgrecall.cli.output import (
     number,
     plain,
     progress_bar,
-    table,
     warnings,
     working,
 )
 from pgrecall.cli.parsers import option
-from pgrecall.core.display import Cell, Verbatim, numbers
+from pgrecall.core.display import Cell
 from pgrecall.errors import InputError
+from pgrecall.lifecycle.cluster import Consolidation
 from pgrecall.lifecycle.erased import Erased
 from pgrecall.lifecycle.garbage import GarbageRun
 
@@ -36,72 +36,41 @@ Yes = Annotated[bool, option("Do not ask for confirmation.", "--yes", "-y")]
 
 
 @app.method(
-    "upkeep.near_duplicates",
-    "pgrecall near-duplicates --threshold 0.9 --agent zoe",
-    threshold=option("Only pairs that are more similar, 0 to 1."),
+    "upkeep.consolidate",
+    "pgrecall consolidate --agent zoe",
+    "pgrecall consolidate --min-similarity 0.92 --min-size 2 --more-than 1 --dry-run --agent zoe",
 )
-def near_duplicates(call: Call) -> Output:
-    """List pairs of memories that say nearly the same."""
-    with working("comparing memories"):
-        pairs = call()
-        pair_ids = {id_ for pair in pairs for id_ in (pair.older_id, pair.newer_id)}
-        ids = short_ids(call.repo, call.agent, pair_ids)
-    rows = (
-        (
-            f"{pair.similarity:.4f}",
-            Verbatim(f"{plain(pair.older_content)}\n{ids[pair.older_id]}"),
-            Verbatim(f"{plain(pair.newer_content)}\n{ids[pair.newer_id]}"),
-        )
-        for pair in pairs
-    )
-    shown = table(*numbers("similarity"), "older", "newer", rows=rows)
-    return Output(pairs, shown, otherwise="no near duplicates")
+def consolidate(call: Call) -> Output:
+    """Find groups of similar active memories, and store a new memory in place of each.
 
-
-@app.method(
-    "upkeep.clusters",
-    "pgrecall clusters --min-similarity 0.7 --agent zoe",
-    min_similarity=option("Similarity of each memory to the central one, 0 to 1."),
-)
-def clusters(call: Call) -> Output:
-    """Show groups of similar active memories. An agent with few memories has none: --more-than."""
-    with working("comparing memories"):
-        clusters = call()
-        members = [memory.id for cluster in clusters for memory in cluster.memories]
-        ids = short_ids(call.repo, call.agent, members)
-    lines: list[Cell | str] = []
-    for place, cluster in enumerate(clusters, start=1):
-        lines.append(Cell(f"cluster {place}", "bold"))
-        for member, share in zip(cluster.memories, cluster.similarities, strict=True):
-            lines.append(f"  {share:.3f}  {ids[member.id]}  {member.content}")
+    An agent with few memories has none: --more-than.
+    """
+    with progress_bar("consolidating", transient=True) as advance:
+        found: list[Consolidation] = call(on_progress=advance)
+    shown: list[Cell | str] = []
+    if call.arguments["dry_run"]:
+        ids = short_ids(call.repo, call.agent, {id_ for one in found for id_ in one.source_ids})
+        for place, one in enumerate(found, start=1):
+            shown.append(Cell(f"cluster {place}", "bold"))
+            members = zip(one.similarities, one.source_ids, one.contents, strict=True)
+            shown += [f"  {share:.3f}  {ids[id_]}  {text}" for share, id_, text in members]
+    else:
+        shown += [
+            f"{one.memory_id} replaces {len(one.source_ids)} memories, importance "
+            f"{one.importance:g}"
+            for one in found
+        ]
     records = (
         {
-            "ids": [str(member.id) for member in cluster.memories],
-            "similarities": [round(share, 6) for share in cluster.similarities],
-            "contents": [member.content for member in cluster.memories],
+            "id": one.memory_id,
+            "sources": one.source_ids,
+            "contents": one.contents,
+            "similarities": [round(share, 6) for share in one.similarities],
+            "importance": one.importance,
         }
-        for cluster in clusters
+        for one in found
     )
-    return Output(records, *lines, otherwise="no clusters")
-
-
-@app.method("upkeep.consolidate", "pgrecall consolidate --agent zoe", min_similarity=SIMILARITY)
-def consolidate(call: Call) -> Output:
-    """Find groups of similar memories, see `clusters`, and store a new memory in place of each."""
-    with progress_bar("consolidating") as advance:
-        consolidations = call(on_progress=advance)
-    return Output(
-        (
-            {"id": one.memory_id, "sources": one.source_ids, "importance": one.importance}
-            for one in consolidations
-        ),
-        *(
-            f"{one.memory_id} replaces {len(one.source_ids)} memories, "
-            f"importance {one.importance:g}"
-            for one in consolidations
-        ),
-        otherwise="nothing to consolidate",
-    )
+    return Output(records, *shown, otherwise="nothing to consolidate")
 
 
 @app.method(

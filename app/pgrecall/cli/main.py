@@ -48,10 +48,7 @@ class _Commands(LazyGroup):
         },
         "Learn from use": {"use_commands": "outcome feedback trust history"},
         "Correct": {"use_commands": "supersede invalidate revive approve reject promote demote"},
-        "Curate": {
-            "curation_commands": "near-duplicates clusters consolidate complete-tasks prune gc "
-            "delete erase"
-        },
+        "Curate": {"curation_commands": "consolidate complete-tasks prune gc delete erase"},
         "Links": {"use_commands": "link unlink links"},
         "Choose a profile": {
             "profile_commands": "profiles",
@@ -59,7 +56,7 @@ class _Commands(LazyGroup):
         },
         "Administer": {
             "migrate_commands": "migrate",
-            "status_command": "status estimate",
+            "status_command": "status",
             "show_configuration": "config",
             "server": "server",
             "serve": "serve",

@@ -1,20 +1,30 @@
-"""Ids of memories as commands show them: their first digits."""
+"""Ids of memories as commands show and read them: their first digits, or a key."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from uuid import UUID
 
-from pgrecall.core.steps import READS, Operation, needs
+from pgrecall.core.ids import id_of_key
+from pgrecall.core.quoting import shortened
+from pgrecall.core.steps import READS, Operation, Run, needs
+from pgrecall.core.validation import require_name
+from pgrecall.errors import InputError, MemoryNotFound
 from pgrecall.execution import MemoryRepository
 from pgrecall.execution.method import method
 from pgrecall.execution.namespace import Namespace, R_co
 from pgrecall.ranking.composing import reads
 from pgrecall.schema import Tables
-from pgrecall.schema.owner import require_owner
+from pgrecall.schema.owner import require_owner, require_owners
 
 FEWEST_SHOWN = 8
 """Hexadecimal digits of an id that are shown at least."""
+FEWEST_DIGITS = 4
+"""The fewest hexadecimal digits of an id that can be looked up."""
+MOST_CANDIDATES = 5
+"""Ids in the error about a beginning that several have."""
 
 
 def short_ids(
@@ -26,10 +36,18 @@ def short_ids(
     """
     several = [*ids]
     shortened = [
-        _Shortening(repo).shorten(agent, several),
-        *(_Shortening(repo.teams).shorten(team, several) for team in teams),
+        _Ids(repo).shorten(agent, several),
+        *(_Ids(repo.teams).shorten(team, several) for team in teams),
     ]
     return {id_: max((each[id_] for each in shortened), key=len) for id_ in several}
+
+
+def resolve(
+    repo: MemoryRepository, agent: str, text: str, teams: Sequence[str | UUID] = ()
+) -> UUID:
+    """The id of the memory of the agent or teams that a text names."""
+    id_: UUID = _Ids(repo).resolve(agent, text, teams=teams)
+    return id_
 
 
 @needs(READS)
@@ -41,8 +59,66 @@ def _shorten(
     return {row.id: _shortest(row.id, (row.before, row.after)) for row in rows}
 
 
-class _Shortening(Namespace[R_co]):
-    shorten = method(lambda: _shorten)
+@needs(READS)
+def _resolve(
+    tables: Tables,
+    /,
+    agent_id: str | UUID,
+    prefix_or_key: str,
+    *,
+    teams: Sequence[str | UUID] = (),
+) -> Operation[UUID]:
+    """The id of the agent's memory with this key, or whose id begins with these digits.
+
+    A key precedes digits. Digits are hexadecimal, at least 4, with or without hyphens. A whole id
+    is returned as it is. With `teams`, the memories of these teams are looked up, too.
+
+    Raises MemoryNotFound if there is no such memory, and InputError if several ids begin alike.
+    """
+    owner_ids = [
+        require_owner(tables, agent_id),
+        *require_owners(tables.of_teams(), teams, "teams"),
+    ]
+    text = require_name("prefix_or_key", prefix_or_key)
+    with suppress(ValueError):
+        return UUID(text)
+    for owner_id in owner_ids:
+        id_ = id_of_key(owner_id, text)
+        if (yield _ids_within(tables, owner_id, id_, id_)):
+            return id_
+    digits = text.replace("-", "").lower()
+    if not re.fullmatch(rf"[0-9a-f]{{{FEWEST_DIGITS},32}}", digits):
+        raise MemoryNotFound(
+            f"{shortened(text)} is neither the id of a memory nor its first digits "
+            f"({FEWEST_DIGITS} or more), and agent {shortened(agent_id)} has none with this key"
+        )
+    ids: set[UUID] = set()
+    for owner_id in owner_ids:
+        first, last = UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
+        rows = yield _ids_within(tables, owner_id, first, last)
+        ids.update(row.id for row in rows)
+    return _the_one(sorted(ids), agent_id, text)
+
+
+def _ids_within(tables: Tables, owner_id: str, first: UUID, last: UUID) -> Run:
+    limit = MOST_CANDIDATES + 1
+    return reads(tables, "ids_within", owner_id=owner_id, first=first, last=last, limit=limit)
+
+
+def _the_one(ids: Sequence[UUID], agent_id: str | UUID, prefix: str) -> UUID:
+    """The only id. Raises MemoryNotFound for none, and InputError for several."""
+    if not ids:
+        raise MemoryNotFound(
+            f"agent {shortened(agent_id)} has no memory whose id begins with {shortened(prefix)}, "
+            "and none with this key"
+        )
+    if len(ids) > 1:
+        candidates = ", ".join(map(str, ids[:MOST_CANDIDATES]))
+        others = " and others" if len(ids) > MOST_CANDIDATES else ""
+        raise InputError(
+            f"several ids begin with {shortened(prefix)}: {candidates}{others}; give more digits"
+        )
+    return ids[0]
 
 
 def _shortest(id_: UUID, neighbours: Sequence[UUID | None]) -> str:
@@ -51,3 +127,8 @@ def _shortest(id_: UUID, neighbours: Sequence[UUID | None]) -> str:
     digits = max(FEWEST_SHOWN, 1 + max(shared, default=0))
     hyphens = sum(digits > place for place in (8, 12, 16, 20))
     return str(id_)[: digits + hyphens]
+
+
+class _Ids(Namespace[R_co]):
+    shorten = method(lambda: _shorten)
+    resolve = method(lambda: _resolve)

@@ -1,4 +1,4 @@
-"""pgrecall status, estimate"""
+"""pgrecall status"""
 
 from __future__ import annotations
 
@@ -10,17 +10,14 @@ import typer
 
 from pgrecall import migrate
 from pgrecall.cli.app import App
-from pgrecall.cli.call import Call
 from pgrecall.cli.database import Database
 from pgrecall.cli.migrate_commands import shards
 from pgrecall.cli.output import Output, facts, size, table
-from pgrecall.cli.parsers import argument, option
-from pgrecall.core.display import numbers
+from pgrecall.cli.parsers import option
 from pgrecall.core.quoting import cut
 from pgrecall.execution import MemoryRepository
 from pgrecall.lifecycle.health import MOST_MEMORIES, Health, LastUpkeep, Problem
 from pgrecall.memories.overview import Overview, overview
-from pgrecall.memories.owner_sizes import SizeEstimate
 from pgrecall.migrate import Status
 from pgrecall.migrate.connecting import engine_of
 from pgrecall.schema import migrate_up
@@ -68,25 +65,6 @@ def status(
     if found:
         parts += ["", table("needs doing", "of", "why", "what to do", rows=found)]
     return Output([record], *parts, problem=typer.Exit(1) if found else None)
-
-
-@app.method(
-    "upkeep.estimate",
-    "pgrecall estimate 1000000",
-    "pgrecall estimate 1000000 --text-length 500 --dimensions 1536 --embedding-type halfvec",
-    memories=argument("How many memories.", metavar="NUMBER"),
-    text_length=option("Characters of a text, on average."),
-    dimensions=option("Of embeddings. Default: those of the schema."),
-    embedding_type=option("vector or halfvec. Default: that of the schema."),
-)
-def estimate(call: Call) -> Output:
-    """Estimate what so many memories take: disk, WAL, and memory and time of an index build."""
-    parts: list[SizeEstimate] = call()
-    rows = [
-        (one.part, size(one.bytes), "" if one.seconds is None else f"{one.seconds:,.0f}")
-        for one in parts
-    ]
-    return Output(parts, table("", *numbers("size", "seconds"), rows=rows))
 
 
 def _of_schema(schema: Status) -> list[Problem]:

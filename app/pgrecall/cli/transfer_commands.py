@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Annotated, Unpack, cast
 
 from pgrecall.cli.app import App
-from pgrecall.cli.call import Call
-from pgrecall.cli.output import Output, counted, number, print_lines, progress_bar, working
+from pgrecall.cli.output import Output, counted, print_lines, progress_bar
 from pgrecall.cli.parsers import argument, option
 from pgrecall.errors import InputError
 from pgrecall.execution import MemoryRepository
@@ -81,16 +80,3 @@ def export(
     return Output([{"exported": number, "file": str(file), "seconds": round(seconds, 3)}], text)
 
 
-@app.method(
-    "transfer.copy",
-    "pgrecall copy bea --agent zoe",
-    to_id=argument("Agent that gets the memories, or with --of-team the team.", metavar="TO"),
-    events=option("Copy the history of each memory too."),
-)
-def copy(call: Call) -> Output:
-    """Copy an agent's memories to another, with the same ids and all that belongs to them.
-
-    What the other has already is left out, so the command can be repeated.
-    """
-    with working("copying"):
-        return number("copied", call(), "memory copied", "memories copied")

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
         deleting,
         exporting,
         listing,
-        measuring,
-        owner_copying,
         reading,
         restoring,
         upserting,
@@ -56,8 +54,6 @@ else:
     deleting = LazyModule("memories.deleting")
     exporting = LazyModule("memories.exporting")
     listing = LazyModule("memories.listing")
-    measuring = LazyModule("memories.measuring")
-    owner_copying = LazyModule("memories.owner_copying")
     reading = LazyModule("memories.reading")
     restoring = LazyModule("memories.restoring")
     upserting = LazyModule("memories.upserting")
@@ -104,16 +100,12 @@ class Upkeep(Namespace[R_co]):
     reject = method(lambda: correcting.reject)
     promote = method(lambda: correcting.promote)
     demote = method(lambda: correcting.demote)
-    clusters = method(lambda: curating.clusters)
     consolidate = method_of_job(lambda: consolidating.consolidate)
-    near_duplicates = method(lambda: curating.near_duplicates)
     prune = method(lambda: curating.prune)
     complete_stale_tasks = method(lambda: curating.complete_stale_tasks)
     collect_garbage = method_of_job(lambda: collecting.collect_garbage)
     erase_owner = method_of_job(lambda: erasing.erase_owner)
     extend_expiry = method(lambda: changing.extend_expiry)
-    sizes = method(lambda: measuring.sizes)
-    estimate = method(lambda: measuring.estimate)
     run = method_of_job(lambda: upkeeping.run_upkeep)
     health = method(lambda: upkeeping.health)
     changes = method(lambda: using.changes)
@@ -133,7 +125,6 @@ class Transfer(Namespace[R_co]):
 
     export = method(lambda: exporting.export)
     restore = method(lambda: restoring.restore)
-    copy = method(lambda: owner_copying.copy)
 
 
 class Methods:
@@ -158,7 +149,6 @@ class Methods:
     plan = method(lambda: planning.plan)
     touch = method(lambda: changing.touch)
     count = method(lambda: reading.count)
-    resolve = method(lambda: reading.resolve)
     owners = method(lambda: listing.owners)
     record_outcome = method(lambda: using.record_outcome)
     feedback = method(lambda: using.feedback)

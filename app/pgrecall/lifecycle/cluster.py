@@ -14,18 +14,27 @@ class Cluster:
 
     memories: list[Memory]
     similarities: list[float]
-    """The similarity of each memory to the central one; 1 for itself."""
 
-    @property
-    def central(self) -> Memory:
-        """The memory most similar to the others."""
-        return self.memories[0]
+    def replaced(self, memory_id: UUID | None, importance: float) -> Consolidation:
+        return Consolidation(
+            memory_id,
+            [memory.id for memory in self.memories],
+            [memory.content for memory in self.memories],
+            self.similarities,
+            importance,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Consolidation:
-    """A new memory that replaced several."""
+    """A memory that replaced several similar ones, or would."""
 
-    memory_id: UUID
+    memory_id: UUID | None
+    """The new memory; None in a dry run."""
     source_ids: list[UUID]
+    """The most central first."""
+    contents: list[str]
+    """The texts of the sources."""
+    similarities: list[float]
+    """The similarity of each source to the central one; 1 for itself."""
     importance: float

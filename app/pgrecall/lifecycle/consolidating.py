@@ -10,7 +10,7 @@ from uuid import UUID
 from pgrecall.core.interruption import says_how_far
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import Ask, Job, Part
-from pgrecall.core.validation import require_callable
+from pgrecall.core.validation import require_bool, require_callable
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.cluster import Cluster, Consolidation
 from pgrecall.lifecycle.curating import NEWEST, clusters, consolidate_cluster
@@ -28,9 +28,14 @@ def consolidate(
     more_than: int = 20,
     newest: int = NEWEST,
     actor: str | None = None,
+    dry_run: bool = False,
     on_progress: Callable[[int, int], Any] | None = None,
 ) -> Job[list[Consolidation]]:
-    """Finds clusters (see `clusters`) and stores one new memory in place of each. Returns them.
+    """Finds groups of similar active memories and stores one new memory in place of each.
+
+    A group has at least `min_size` memories whose similarity to the central one is at least
+    `min_similarity`; no memory is in two. They are found among the `newest` memories, and only if
+    the agent has more than `more_than`. With `dry_run` they are returned, and nothing changes.
 
     `summarise` makes the new text from the cluster's texts, the most central first. Without it the
     most central memory's text and vector are used. The status of the sources becomes consolidated,
@@ -45,6 +50,7 @@ def consolidate(
     """
     require_callable("summarise", summarise)
     require_callable("on_progress", on_progress)
+    require_bool("dry_run", dry_run)
     check_audit_fields(reason=None, actor=actor)
     similar: list[Cluster] = yield Part(
         partial(
@@ -56,6 +62,8 @@ def consolidate(
             newest=newest,
         )
     )
+    if dry_run:
+        return [one.replaced(None, _importance(one)) for one in similar]
     done: list[Consolidation] = []
     with says_how_far(lambda: f"{len(done)} of {len(similar)} clusters are consolidated"):
         for number, cluster in enumerate(similar, start=1):
@@ -74,3 +82,7 @@ def consolidate(
             if on_progress is not None:
                 yield Ask(on_progress, (number, len(similar)))
     return done
+
+
+def _importance(cluster: Cluster) -> float:
+    return min(max(memory.importance for memory in cluster.memories) + 0.1, 1.0)

@@ -1,4 +1,4 @@
-"""Curation of an agent's memories: duplicates, clusters, stale tasks, pruning."""
+"""Curation of an agent's memories: clusters, stale tasks, pruning."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from pgrecall.core.steps import READS, VERB, Mode, Operation, needs
 from pgrecall.core.validation import require_count, require_duration, require_given_share
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.cluster import Cluster, Consolidation
-from pgrecall.lifecycle.near_duplicate import NearDuplicate
-from pgrecall.memories.embed import NEAR_DUPLICATE, Policy, prepared
+from pgrecall.memories.embed import Policy, prepared
 from pgrecall.memories.event_fields import check_audit_fields
 from pgrecall.ranking.composing import UNFILTERED, ranks, reads
 from pgrecall.ranking.default_profile import default_profile
@@ -27,33 +26,6 @@ from pgrecall.scoring.profile import Profile
 NEWEST = 2_000
 """How many memories are compared with each other by default; this makes two million pairs."""
 MOST = 100_000
-
-
-@needs(READS)
-def near_duplicates(
-    tables: Tables,
-    /,
-    agent_id: str | UUID,
-    *,
-    threshold: float = NEAR_DUPLICATE,
-    limit: int = 100,
-    newest: int = NEWEST,
-) -> Operation[list[NearDuplicate]]:
-    """Pairs of active memories whose similarity is greater than `threshold`, most similar first.
-
-    Every pair among the agent's `newest` memories is compared; 2,000 take a few seconds, and twice
-    as many take four times as long. Memories of the same text are deduplicated when stored.
-    """
-    pairs = call(
-        tables,
-        "near_duplicates",
-        agent=require_owner(tables, agent_id),
-        threshold=require_given_share("threshold", threshold),
-        k=require_count("limit", limit, at_least=1, at_most=MOST),
-        newest=require_count("newest", newest, at_least=2, at_most=MOST),
-    )
-    rows = yield pairs
-    return [NearDuplicate(**row._asdict()) for row in rows]
 
 
 @needs(READS)
@@ -119,7 +91,7 @@ def consolidate_cluster(
         named = ("content", "embedding", "embedding_model", "tokens")
         arguments |= {name: new[name] for name in named}
     for row in (yield call(tables, "consolidate_memories", **arguments)):
-        return Consolidation(row.memory_id, row.source_ids, row.importance)
+        return cluster.replaced(row.memory_id, row.importance)
     return None
 
 

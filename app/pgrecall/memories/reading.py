@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from datetime import datetime
 from typing import Any, Unpack
 from uuid import UUID
 
 from pgrecall.core.ids import id_of_key
 from pgrecall.core.memory import Memory, memory_in_full
-from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import (
     require_aware,
@@ -20,17 +17,13 @@ from pgrecall.core.validation import (
     require_ids,
     require_name,
 )
-from pgrecall.errors import InputError, MemoryNotFound
+from pgrecall.errors import InputError
 from pgrecall.ranking.composing import UNFILTERED, reads
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import narrowing
 from pgrecall.schema import Tables
-from pgrecall.schema.owner import require_owner, require_owners
+from pgrecall.schema.owner import require_owner
 
-FEWEST_DIGITS = 4
-"""The fewest hexadecimal digits of an id that can be looked up."""
-MOST_CANDIDATES = 5
-"""Ids in the error about a beginning that several have."""
 NAMED = "a memory's id, if there is no key,"
 
 
@@ -110,65 +103,3 @@ def stored_ids(tables: Tables, /, owner_id: str, ids: Sequence[UUID]) -> Operati
     """The ids among these that the owner has."""
     rows = yield reads(tables, "ids_stored", owner_id=owner_id, ids=ids)
     return [row.id for row in rows]
-
-
-@needs(READS)
-def resolve(
-    tables: Tables,
-    /,
-    agent_id: str | UUID,
-    prefix_or_key: str,
-    *,
-    teams: Sequence[str | UUID] = (),
-) -> Operation[UUID]:
-    """The id of the agent's memory with this key, or whose id begins with these digits.
-
-    A key precedes digits. Digits are hexadecimal, at least 4, with or without hyphens. A whole id
-    is returned as it is. With `teams`, the memories of these teams are looked up, too.
-
-    Raises MemoryNotFound if there is no such memory, and InputError if several ids begin alike.
-    """
-    owner_ids = [
-        require_owner(tables, agent_id),
-        *require_owners(tables.of_teams(), teams, "teams"),
-    ]
-    text = require_name("prefix_or_key", prefix_or_key)
-    with suppress(ValueError):
-        return UUID(text)
-    for owner_id in owner_ids:
-        id_ = id_of_key(owner_id, text)
-        if (yield _ids_within(tables, owner_id, id_, id_)):
-            return id_
-    digits = text.replace("-", "").lower()
-    if not re.fullmatch(rf"[0-9a-f]{{{FEWEST_DIGITS},32}}", digits):
-        raise MemoryNotFound(
-            f"{shortened(text)} is neither the id of a memory nor its first digits "
-            f"({FEWEST_DIGITS} or more), and agent {shortened(agent_id)} has none with this key"
-        )
-    ids: set[UUID] = set()
-    for owner_id in owner_ids:
-        first, last = UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
-        rows = yield _ids_within(tables, owner_id, first, last)
-        ids.update(row.id for row in rows)
-    return _the_one(sorted(ids), agent_id, text)
-
-
-def _ids_within(tables: Tables, owner_id: str, first: UUID, last: UUID) -> Run:
-    limit = MOST_CANDIDATES + 1
-    return reads(tables, "ids_within", owner_id=owner_id, first=first, last=last, limit=limit)
-
-
-def _the_one(ids: Sequence[UUID], agent_id: str | UUID, prefix: str) -> UUID:
-    """The only id. Raises MemoryNotFound for none, and InputError for several."""
-    if not ids:
-        raise MemoryNotFound(
-            f"agent {shortened(agent_id)} has no memory whose id begins with {shortened(prefix)}, "
-            "and none with this key"
-        )
-    if len(ids) > 1:
-        candidates = ", ".join(map(str, ids[:MOST_CANDIDATES]))
-        others = " and others" if len(ids) > MOST_CANDIDATES else ""
-        raise InputError(
-            f"several ids begin with {shortened(prefix)}: {candidates}{others}; give more digits"
-        )
-    return ids[0]
