@@ -43,7 +43,7 @@ class _Commands(LazyGroup):
         "Store and search": {
             "memory_commands": "add upsert list get count owners",
             "import_command": "import",
-            "transfer_commands": "export copy",
+            "transfer_commands": "export",
             "search_commands": "search explain context",
         },
         "Learn from use": {"use_commands": "outcome feedback trust history"},

@@ -78,5 +78,3 @@ def export(
     if is_piped:
         return Output([], notes=[text])
     return Output([{"exported": number, "file": str(file), "seconds": round(seconds, 3)}], text)
-
-
