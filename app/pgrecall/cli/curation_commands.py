@@ -30,8 +30,6 @@ from pgrecall.lifecycle.garbage import GarbageRun
 
 app = App()
 
-SIMILARITY = option("Similarity of each memory to the central one, 0 to 1.")
-
 Yes = Annotated[bool, option("Do not ask for confirmation.", "--yes", "-y")]
 
 
@@ -39,13 +37,14 @@ Yes = Annotated[bool, option("Do not ask for confirmation.", "--yes", "-y")]
     "upkeep.consolidate",
     "pgrecall consolidate --agent zoe",
     "pgrecall consolidate --min-similarity 0.92 --min-size 2 --more-than 1 --dry-run --agent zoe",
+    min_similarity=option("Similarity of each memory to the central one, 0 to 1."),
 )
 def consolidate(call: Call) -> Output:
     """Find groups of similar active memories, and store a new memory in place of each.
 
     An agent with few memories has none: --more-than.
     """
-    with progress_bar("consolidating", transient=True) as advance:
+    with progress_bar("consolidating") as advance:
         found: list[Consolidation] = call(on_progress=advance)
     shown: list[Cell | str] = []
     if call.arguments["dry_run"]:
