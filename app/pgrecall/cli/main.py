@@ -5,11 +5,11 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Mapping
+from importlib.metadata import version
 from typing import Annotated, ClassVar
 
 import typer
 
-from pgrecall.cli import print_version
 from pgrecall.cli.app import LazyGroup
 from pgrecall.errors import (
     DatabaseError,
@@ -92,13 +92,13 @@ app = typer.Typer(
 
 def _print_version(requested: bool) -> None:
     if requested:
-        print_version()
+        typer.echo(f"pgrecall {version('pgrecall')}")
         raise typer.Exit
 
 
 @app.callback()
 def _options(
-    version: Annotated[
+    show_version: Annotated[
         bool,
         typer.Option(
             "--version", help="Show the version and exit.", callback=_print_version, is_eager=True
