@@ -81,8 +81,8 @@ app = typer.Typer(
         "[bold]First steps:[/]\n"
         'pgrecall add "Zoe plays the cello." --agent zoe\n'
         'pgrecall search "which instrument?" --agent zoe\n\n'
-        "The database is the one of --database-url or PGRECALL_DATABASE_URL. Without either, an "
-        "embedded one in your data folder is used.\n\n"
+        "Uses --database-url, then PGRECALL_DATABASE_URL, then database_url of your settings file "
+        "(see `pgrecall config`), then an embedded database in your data folder.\n\n"
         "[bold]Exit codes:[/] 0 done, 2 bad input, 3 database unavailable, 4 schema missing or of "
         "another version, 5 refused by the database, 1 any other failure, a confirmation declined, "
         "or something that `status` says needs doing."

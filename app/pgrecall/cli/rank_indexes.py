@@ -1,4 +1,4 @@
-"""pgrecall index build, maintain, list, check, drop"""
+"""pgrecall index build, maintain, list, drop"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pgrecall.rank_index.index import RankIndexStatus
 
 app = App(
     name="index",
-    help="Build and check rank indexes, which make searches of large agents fast.",
+    help="Build rank indexes, which make searches of large agents fast.",
     no_args_is_help=True,
 )
 

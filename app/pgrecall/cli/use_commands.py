@@ -96,7 +96,7 @@ def _value(value: object) -> str:
     force=option("Even if they overlap in time."),
 )
 def supersede(call: Call) -> Output:
-    """Replace a memory by a new one. The old one is stored on, but no longer found."""
+    """Replace a memory by a new one. The old one is kept but no longer returned."""
     old, added = call.arguments["memory_id"], call()
     record = {"id": added, "outcome": added.outcome, "superseded": old}
     return Output([record], f"{old} superseded by {added}")
