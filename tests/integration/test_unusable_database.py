@@ -83,6 +83,11 @@ def test_a_missing_schema_is_named_with_the_command_and_looked_for_again(empty_u
         ("DELETE FROM {}", SchemaOutdated, r"none.*`pgrecall migrate up`"),
         ("DROP TABLE {}", SchemaMissing, r"`pgrecall migrate up`"),
         (
+            "UPDATE {} SET version_num = '0013'; CREATE TABLE pgrecall.memory_labels (id uuid)",
+            SchemaOutdated,
+            r"older than the first release of pgrecall: export .*import",
+        ),
+        (
             "UPDATE {} SET version_num = '9999'; DROP FUNCTION pgrecall.oldest_client",
             SchemaTooNew,
             r"9999.*`pip install --upgrade",

@@ -21,6 +21,7 @@ from pgrecall.errors import (
     PgvectorUnusable,
     SchemaError,
     SchemaMissing,
+    SchemaOutdated,
     SchemaTooNew,
 )
 from pgrecall.execution.inspection import require_pgvector, too_old
@@ -296,7 +297,6 @@ def test_a_role_that_may_not_use_the_schema_of_pgvector(empty_url: str, role: st
 
 
 def test_a_schema_that_this_version_does_not_know(database_url: str) -> None:
-    """Newer, or from before the revisions were put together into one: to be created anew."""
     run(database_url, "DROP FUNCTION pgrecall.oldest_client")
     built = dump(database_url)
     for revision in ("9999", "0018"):
@@ -310,11 +310,33 @@ def test_a_schema_that_this_version_does_not_know(database_url: str) -> None:
                 attempt(database_url)
             assert f"schema 'pgrecall' is at revision {revision}" in str(refusal.value)
             assert "pip install --upgrade pgrecall" in str(refusal.value)
-            assert "before 0.1.0 has to be created again" in str(refusal.value)
 
         status = migrate.status(database_url)
         assert (status.revision, status.pending) == (revision, [])
     assert dump(database_url) == built
+
+
+@pytest.mark.parametrize("revision", ["0001", "0002", "0013", "embedding_index"])
+def test_a_schema_from_before_the_first_release(migrated: str, revision: str) -> None:
+    """Its revisions have numbers that this version knows, or does not."""
+    run(
+        migrated,
+        f"UPDATE pgrecall.alembic_version SET version_num = '{revision}'",
+        "CREATE TABLE pgrecall.memory_labels (agent_id text)",
+    )
+    built = dump(migrated)
+
+    for attempt in (
+        migrate.upgrade,
+        migrate.downgrade,
+        migrate.status,
+        lambda url: alembic(url, "upgrade", "head"),
+        lambda url: app(["migrate", "up", "--database-url", url], standalone_mode=False),
+        lambda url: repository(url).count("a"),
+    ):
+        with pytest.raises(SchemaOutdated, match=r"older than the first release.*export.*import"):
+            attempt(migrated)
+    assert dump(migrated) == built
 
 
 def test_a_read_only_database(server_url: str, empty_url: str) -> None:

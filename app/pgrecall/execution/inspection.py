@@ -23,6 +23,8 @@ from pgrecall.schema import REVISION, Layout, migrate_up, tables
 from pgrecall.schema.verbs import call
 
 VERSION_TABLE: Final = "alembic_version"
+UNRELEASED_TABLE: Final = "memory_labels"
+"""A table that schemas had before the first release, whose revisions had the same numbers."""
 OLDEST_POSTGRES: Final = 160000
 OLDEST_PGVECTOR: Final = (0, 8)
 
@@ -35,6 +37,9 @@ _CATALOGUE = Statement(
                AS has_versions,
            (SELECT e.nspname FROM pg_namespace e WHERE e.oid = t.typnamespace),
            EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS has_citus,
+           EXISTS (SELECT FROM pg_class o
+                    WHERE o.relnamespace = n.oid AND o.relname = CAST(:unreleased AS name))
+               AS is_unreleased,
            pg_jit_available()
                AND current_setting('jit_above_cost')::float8 BETWEEN float8 '0' AND '99999'
                AS compiles,
@@ -68,12 +73,15 @@ def inspect(schema: str) -> Generator[Run, Any, Layout]:
 
     Raises SchemaMissing, SchemaOutdated, SchemaTooNew or PgvectorUnusable.
     """
-    rows = yield Run(_CATALOGUE, {"schema": schema, "versions": VERSION_TABLE})
+    names = {"schema": schema, "versions": VERSION_TABLE, "unreleased": UNRELEASED_TABLE}
+    rows = yield Run(_CATALOGUE, names)
     if not rows or not rows[0][4]:
         [server] = yield Run(_SERVER)
         raise schema_missing(schema, too_old(*server))
     type_name, oid, dimensions, pgvector, _, extension_schema, has_citus, *others = rows[0]
-    compiles, *settings = others
+    is_unreleased, compiles, *settings = others
+    if is_unreleased:
+        raise unreleased(schema)
     require_settings(*(setting.decode() for setting in settings))
     require_pgvector(pgvector)
     versions = yield Run(Statement(f'SELECT version_num FROM "{schema}".{VERSION_TABLE}'))  # noqa: S608  checked
@@ -127,8 +135,15 @@ def too_new(schema: str, revision: str) -> SchemaTooNew:
     """The error for a revision that this version of pgrecall cannot work with."""
     return SchemaTooNew(
         f"schema {schema!r} is at revision {revision}, this pgrecall knows {REVISION}: run "
-        "`pip install --upgrade pgrecall`; a schema from before 0.1.0 has to be created again, "
-        "under another name or after dropping it"
+        "`pip install --upgrade pgrecall`"
+    )
+
+
+def unreleased(schema: str) -> SchemaOutdated:
+    """The error for a schema that no revision leads on from."""
+    return SchemaOutdated(
+        f"schema {schema!r} is older than the first release of pgrecall: export its memories with "
+        "the version that made it, and import them with this one into a new schema"
     )
 
 

@@ -15,6 +15,7 @@ from pgrecall.core.validation import require_schema_name
 from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import InputError, SchemaError
 from pgrecall.execution.error_mapping import map_errors
+from pgrecall.execution.inspection import UNRELEASED_TABLE, unreleased
 from pgrecall.migrate import repeatable
 from pgrecall.migrate.connecting import Target, connected
 from pgrecall.schema import DEFAULT_SCHEMA, REVISION, tables
@@ -61,6 +62,17 @@ def status(target: Target, *, schema: str = DEFAULT_SCHEMA) -> Status:
 
 
 def read_status(connection: Connection, schema: str) -> Status:
+    postgres, pgvector, is_unreleased = connection.execute(
+        text(
+            "SELECT current_setting('server_version'), "
+            "(SELECT extversion FROM pg_extension WHERE extname = 'vector'), "
+            "EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "WHERE n.nspname = :schema AND c.relname = :unreleased)"
+        ),
+        {"schema": schema, "unreleased": UNRELEASED_TABLE},
+    ).one()
+    if is_unreleased:
+        raise unreleased(schema)
     versions = MigrationContext.configure(connection, opts={"version_table_schema": schema})
     revision = max(versions.get_current_heads(), default=None)
     scripts = ScriptDirectory(str(migrations_folder()))
@@ -70,12 +82,6 @@ def read_status(connection: Connection, schema: str) -> Status:
         if revision is None or revision in known
         else []
     )
-    postgres, pgvector = connection.execute(
-        text(
-            "SELECT current_setting('server_version'), "
-            "(SELECT extversion FROM pg_extension WHERE extname = 'vector')"
-        )
-    ).one()
     column = connection.execute(
         text(
             "SELECT t.typname, a.atttypmod FROM pg_attribute a "
