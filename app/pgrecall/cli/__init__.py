@@ -11,7 +11,7 @@ except ModuleNotFoundError as problem:
 
     def main() -> None:
         """Says what to install."""
-        sys.exit(f"The command line needs {_missing}: pip install 'pgrecall[cli]'")
+        sys.exit(f"The command line needs {_missing}: pip install 'pgrecall[local]'")
 
 
 __all__ = ["main"]
