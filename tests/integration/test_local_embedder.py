@@ -1,7 +1,6 @@
 """The local embedder, and questions whose answers are known: words find what meaning alone misses.
 
-The memories and questions of benchmarks/labelled, written for this project. `python -m
-benchmarks.words` tells the figures.
+The memories and questions of benchmarks/labelled, written for this project.
 """
 
 from __future__ import annotations
