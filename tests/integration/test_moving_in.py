@@ -1,9 +1,11 @@
-"""Five systems move in: nothing is lost, and the ranking is the one of their own formula."""
+"""Five systems move in as their pages say: nothing is lost, and the ranking is the one of their own
+formula."""
 
 from __future__ import annotations
 
+import argparse
 import json
-import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from math import exp
@@ -15,16 +17,18 @@ import psycopg
 import pytest
 from psycopg import sql
 from psycopg.types.json import Jsonb
-from sqlalchemy import NullPool, create_engine
+from sqlalchemy import Engine, NullPool, create_engine
 
 from pgrecall import MemoryRepository, Profile, import_file, migrate, profiles
 from pgrecall.core.ids import id_of_key
+from pgrecall.errors import InputError
+from pgrecall.migrate.moving_in import import_from
 from pgrecall.testing import new_database
 from tests.integration.support import NORTH, NOW, before, read, similar
-from tests.integration.test_adhoc import Database
+from tests.integration.test_pages import blocks
 
 Row = dict[str, Any]
-ROOT = Path(__file__).parents[2]
+PAGE = "docs/migrating/{}.md"
 
 
 def naive(moment: datetime | None) -> datetime | None:
@@ -45,23 +49,66 @@ def insert(connection: psycopg.Connection[Any], table: str, rows: Sequence[Row])
         )
 
 
-def outcomes(url: str, system: str, **variables: Any) -> dict[str, int]:
-    """How many memories have each outcome."""
-    rows = Database(url).ask(f"import/{system}.sql", source="theirs", **variables).rows
-    return {row["outcome"]: int(row["memories"]) for row in rows}
+class Halfway:
+    """An embedder that finds every text half as near to NORTH as NORTH itself."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [similar(0.5) for _ in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return similar(0.5)
 
 
-def moves(url: str, system: str, memories: int, **variables: Any) -> None:
-    """The script moves so many, and nothing when it runs again."""
-    assert outcomes(url, system, **variables) == {"inserted": memories}
-    assert outcomes(url, system, **variables) == {"known": memories}
+@pytest.fixture
+def own_repo(own_engine: Engine) -> MemoryRepository:
+    return MemoryRepository(own_engine, embedder=Halfway())
 
 
-def found(url: str, system: str, **variables: Any) -> list[tuple[str, str, str]]:
-    """What a dry run says that the script would do."""
-    given = {"source": "theirs", "dry_run": "on"} | variables
-    rows = Database(url).ask(f"import/{system}.sql", **given).tables["Found"]
-    return [(row["what"], row["rows"], row["outcome"]) for row in rows]
+def commands(system: str) -> list[argparse.Namespace]:
+    """The imports of a system's page."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("source")
+    parser.add_argument("--map", action="append", default=[])
+    parser.add_argument("--no-check-compliance", dest="check_compliance", action="store_false")
+    for name in ("from", "table", "agent", "model", "timezone"):
+        parser.add_argument(f"--{name}")
+    lines = "".join(one.code for one in blocks(PAGE.format(system)) if one.language == "sh")
+    found = [shlex.split(line) for line in lines.replace("\\\n", "").splitlines()]
+    return [parser.parse_args(words[2:]) for words in found if words[:2] == ["pgrecall", "import"]]
+
+
+def imported(
+    repo: MemoryRepository, url: str, system: str, without: Sequence[str] = (), **changed: Any
+) -> tuple[int, int]:
+    """How many memories the imports of a page add, and how many are there already. `without` are
+    columns that the tables do not have."""
+    added = already_there = 0
+    for given in commands(system):
+        if given.table is None or given.table.rpartition(".")[2] in without:
+            continue
+        names = dict(pair.split("=") for pair in given.map)
+        options: dict[str, Any] = {
+            "table": "theirs." + given.table.rpartition(".")[2],
+            "model": given.model,
+            "timezone": given.timezone,
+            "check_compliance": given.check_compliance,
+            "fields": {old: new for old, new in names.items() if old not in without},
+        }
+        done = import_from(repo, given.agent, "table", url, **options | changed)
+        added, already_there = added + done.added, already_there + done.already_there
+    return added, already_there
+
+
+def moves(repo: MemoryRepository, url: str, system: str, memories: int) -> None:
+    """The recipe moves so many, and nothing when it runs again."""
+    assert imported(repo, url, system) == (memories, 0)
+    assert imported(repo, url, system) == (0, memories)
+
+
+def make_view(theirs: psycopg.Connection[Any], system: str) -> None:
+    """The view of a page, among the tables that are there."""
+    [code] = [one.code for one in blocks(PAGE.format(system)) if "CREATE VIEW" in one.code]
+    theirs.execute(code.replace("ibex_core.", "theirs.").encode())
 
 
 def assert_ranked(
@@ -136,14 +183,6 @@ def grace_score(row: Row) -> float:
     return float(score)
 
 
-GC_LOG = """
-CREATE TABLE cognition_gc_log (
-    id serial PRIMARY KEY, policy_name text, artifacts_scanned integer,
-    artifacts_archived integer, artifacts_deleted integer, threshold_trust float8,
-    threshold_age_hours float8, duration_ms integer, metadata text, created_at timestamp);
-"""
-
-
 @pytest.mark.parametrize("spelling", ["metadata", "meta_data"])
 def test_grace(
     own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository, spelling: str
@@ -184,13 +223,14 @@ def test_grace(
         label = {"index_type": kind, "index_value": value, "weight": weight}
         insert(theirs, "cognition_memory_index", [{"artifact_id": 1} | label])
 
-    moves(own_url, "grace", 7, agent="grace")
+    make_view(theirs, "grace")
+    moves(own_repo, own_url, "grace", 7)
 
     ids = {row["id"]: id_of_key("grace", row["memory_ref"]) for row in rows}
-    for number, similarity in ((1, 0.25), (2, 1), (4, 0.75)):  # Grace itself has no vectors
+    for number, similarity in ((1, 0.25), (2, 1), (4, 0.75)):  # Grace has no vectors
         rows[number - 1]["similarity"] = similarity
         own_repo.update("grace", ids[number], embedding=similar(similarity))
-    ranked = {ids[row["id"]]: {"similarity": 0} | row for row in rows[:5]}
+    ranked = {ids[row["id"]]: {"similarity": 0.5} | row for row in rows[:5]}
     assert_ranked(own_repo, "grace", profiles.trust, ranked, grace_score)
     one, four, five, six = (read(own_repo, "grace", ids[number]) for number in (1, 4, 5, 6))
     assert (one.key, one.content, one.loop) == (rows[0]["memory_ref"], "result 1", "loop-1")
@@ -210,45 +250,6 @@ def test_grace(
     assert (success.actor, success.new_values["trust"]) == ("system", 0.8)
     assert (success.delta("trust_usage"), success.delta("trust_provenance")) == (0.25, 0)
     assert success.metadata == {"event_type": "successful_use", "access_count": 6}
-
-
-def test_the_log_of_grace_moves_and_a_dry_run_says_what_would(
-    own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository
-) -> None:
-    theirs.execute(GRACE + GC_LOG)
-    ends: tuple[Row, ...] = ({}, {"is_archived": True}, {"is_deleted": True})
-    rows = [grace_row(n, "linear", 24, 0.5, **end) for n, end in enumerate(ends)]
-    insert(theirs, "cognition_memory_artifacts", rows)
-    insert(
-        theirs,
-        "cognition_memory_index",
-        [{"artifact_id": 0, "index_type": "tag", "index_value": "tea"}],
-    )
-    started = naive(before(3))
-    run = {"policy_name": "nightly", "artifacts_scanned": 9, "artifacts_archived": 4}
-    run |= {"artifacts_deleted": 2, "threshold_trust": 0.2, "threshold_age_hours": 720.0}
-    run |= {"duration_ms": 1500, "metadata": '{"by": "cron"}', "created_at": started}
-    insert(theirs, "cognition_gc_log", [run])
-
-    assert found(own_url, "grace", agent="grace") == [
-        ("artifacts", "3", "become memories"),
-        ("artifacts, archived", "1", "become archived memories"),
-        ("artifacts, deleted", "1", "become forgotten memories"),
-        ("index rows", "1", "become tags"),
-        ("runs of the garbage collection", "1", "become runs"),
-        ("runs with metadata", "1", "their metadata stays behind"),
-    ]
-    runs = (
-        "SELECT policy, scanned, archived, deleted, min_trust_threshold, max_age_hours, "
-        "seconds, started_at FROM pgrecall.gc_runs WHERE agent_id = 'grace'"
-    )
-    assert (own_repo.count("grace"), Database(own_url).rows(runs)) == (0, [])
-    moves(own_url, "grace", 3, agent="grace")
-    assert Database(own_url).rows(runs) == [("nightly", 9, 4, 2, 0.2, 720, 1.5, before(3))]
-    assert found(own_url, "grace", agent="grace") == [
-        ("artifacts that are there already", "3", "stay behind"),
-        ("index rows of no artifact, or of one that is there", "1", "stay behind"),
-    ]
 
 
 # IBEX Harness
@@ -334,7 +335,8 @@ def test_ibex_harness(
     vote = {"memory_id": whole, "agent_id": IBEX_AGENT, "feedback": "positive", "notes": "good"}
     insert(theirs, "memory_feedback", [vote | {"updated_at": before(4)}])
 
-    moves(own_url, "ibex_harness", 10)
+    make_view(theirs, "ibex-harness")
+    moves(own_repo, own_url, "ibex-harness", 10)
 
     agent = str(IBEX_AGENT)
     ranked = {row["id"]: row for row in rows if row["id"].int in (1, 2, 3, 4, 6)}
@@ -374,7 +376,8 @@ def test_ibex_harness_in_times_without_a_zone(
     insert(theirs, "memories", [row | times])
     theirs.execute(f"ALTER DATABASE {theirs.info.dbname} SET timezone = 'Asia/Tokyo'")
 
-    assert outcomes(own_url, "ibex_harness") == {"inserted": 1}
+    make_view(theirs, "ibex-harness")
+    moves(own_repo, own_url, "ibex-harness", 1)
 
     moved = read(own_repo, str(IBEX_AGENT), row["id"])
     assert (moved.created_at, moved.last_accessed_at) == (before(14), before(2))
@@ -410,8 +413,8 @@ def memory_os_score(line: Row) -> float:
 
 def test_memory_os(own_url: str, own_repo: MemoryRepository, tmp_path: Path) -> None:
     """By the mapping of the page for readers."""
-    mapping = (ROOT / "sql/adhoc/import/memory_os.map").read_text(encoding="utf-8")
-    fields = dict(re.findall(r"^(\w+)=(.*)$", mapping, re.MULTILINE))
+    [given] = commands("memory-os")
+    fields = dict(pair.split("=") for pair in given.map)
     used = {"access_count": 5, "last_accessed_at": before(0.5).isoformat()}
     lines = [
         memory_os_line(1, "short", 0.5, **used),
@@ -513,7 +516,8 @@ def test_radaros(own_url: str, theirs: psycopg.Connection[Any], own_repo: Memory
         row["embedding"] = str(similar(learnt["similarity"]))
     insert(theirs, "agentium_learnings", vectors)
 
-    moves(own_url, "radaros", 10)
+    make_view(theirs, "radaros")
+    moves(own_repo, own_url, "radaros", 10)
 
     ines, company = (id_of_key("ann", f"entity:{name}") for name in ("ines", "acme"))
     known = [facts[0], facts[2], *entity_facts, *events, *learnings]
@@ -541,13 +545,15 @@ def test_radaros_without_vectors(
     own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository
 ) -> None:
     learning = radaros_fact(1, 14, title="A", content="b", scope="global")
-    theirs.execute(RADAROS)
+    theirs.execute(RADAROS + LEARNINGS)
     insert(
         *(theirs, "kv_store"),
         [{"namespace": "memory:learnings", "key": learning["id"], "value": learning}],
     )
 
-    assert outcomes(own_url, "radaros") == {"inserted": 1}
+    make_view(theirs, "radaros")
+    moves(own_repo, own_url, "radaros", 1)
+
     assert_ranked(
         *(own_repo.teams, "global", profiles.half_life), *({UUID(int=1): learning}, radaros_score)
     )
@@ -578,7 +584,7 @@ def siestai_row(number: int, similarity: float, importance: float, **values: Any
 
 def siestai_score(row: Row) -> float:
     """0.5 similarity + 0.3 importance + 0.2 exp(-0.05 · days since the last access)."""
-    similarity = float(row["embedding"].strip("[]").split(",")[0])
+    similarity = 0.5 if row["embedding"] is None else float(row["embedding"][1:].split(",")[0])
     idle = days(row["last_accessed_at"].replace(tzinfo=NOW.tzinfo))
     return float(0.5 * similarity + 0.3 * row["importance"] + 0.2 * exp(-0.05 * idle))
 
@@ -602,15 +608,15 @@ def test_siestai(own_url: str, theirs: psycopg.Connection[Any], own_repo: Memory
     for table, rows in zip(("agent", "team", "adhoc"), (mine, of_team, adhoc), strict=True):
         insert(theirs, f"{table}_memories", rows)
 
-    moves(own_url, "siestai", 8)
+    moves(own_repo, own_url, "siestai", 8)
 
-    ranked = {row["id"]: row for row in [*mine, *of_team] if row["embedding"] is not None}
+    ranked = {row["id"]: row for row in [*mine, *of_team]}
     profile = profiles.last_access
     assert_ranked(own_repo, str(agent), profile, ranked, siestai_score, teams=[str(team)])
     assert_ranked(own_repo, "user-1", profile, {adhoc[0]["id"]: adhoc[0]}, siestai_score)
     first, second = (read(own_repo, str(agent), row["id"]) for row in mine[:2])
     assert (first.session, first.created_at) == (str(session), before(40))
-    assert (first.last_accessed_at, second.last_accessed_at) == (None, before(1))
+    assert (first.last_accessed_at, second.last_accessed_at) == (before(40), before(1))
     assert (second.memory_type, second.retrieval_count) == ("skill", 0)
     shared = read(own_repo.teams, str(team), of_team[0]["id"])
     assert shared.metadata == {"created_by_agent_id": str(agent)}
@@ -629,7 +635,7 @@ def test_siestai_with_a_status_and_a_time_zone(
     ]
     insert(theirs, "agent_memories", rows)
 
-    assert outcomes(own_url, "siestai", timezone="Europe/Berlin") == {"inserted": 3}
+    assert imported(own_repo, own_url, "siestai", timezone="Europe/Berlin") == (3, 0)
 
     hits = own_repo.search(str(agent), NORTH, profile=profiles.last_access, touch=False)
     assert [hit.memory.id for hit in hits] == [rows[0]["id"]]
@@ -638,7 +644,7 @@ def test_siestai_with_a_status_and_a_time_zone(
     assert stored[0].created_at == before(40) - timedelta(hours=2)
 
 
-def test_siestai_as_it_is_documented_and_a_dry_run_says_what_would_move(
+def test_siestai_as_it_is_documented(
     own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository
 ) -> None:
     """With a status, and without adhoc memories, sessions and creators."""
@@ -658,17 +664,11 @@ def test_siestai_as_it_is_documented_and_a_dry_run_says_what_would_move(
     insert(theirs, "agent_memories", mine)
     insert(theirs, "team_memories", [siestai_row(4, 1, 0.5, team_id=team, status="active")])
 
-    assert found(own_url, "siestai") == [
-        ("memories of agents", "3", "become memories of agents"),
-        ("memories of teams", "1", "become memories of teams"),
-        ("of these, not active", "1", "keep their status, and are not found"),
-        ("of these, without an embedding", "1", "are not found until they have one"),
-    ]
-    assert own_repo.count(str(agent)) == own_repo.teams.count(str(team)) == 0
-    assert outcomes(own_url, "siestai") == {"inserted": 4}
-    assert [again[1:] for again in found(own_url, "siestai")] == [("4", "stay behind")]
+    absent = ("adhoc_memories", "source_session_id", "created_by_agent_id")
+    assert imported(own_repo, own_url, "siestai", absent) == (4, 0)
+
     hits = own_repo.search(str(agent), NORTH, profile="last_access", teams=[str(team)], touch=False)
-    assert [hit.memory.content for hit in hits] == ["memory 4", "memory 1"]
+    assert [hit.memory.content for hit in hits] == ["memory 4", "memory 1", "memory 2"]
     assert read(own_repo, str(agent), mine[2]["id"]).status == "archived"
 
 
@@ -685,50 +685,25 @@ def test_siestai_moves_into_another_schema_and_type_of_vector(server_url: str) -
             insert(connection, "agent_memories", [row])
         migrate.upgrade(url, schema="ours", embedding_type="halfvec", dimensions=8)
 
-        assert outcomes(url, "siestai", schema="ours") == {"inserted": 1}
-
-        with create_engine(url, poolclass=NullPool).connect() as connected:
-            repo = MemoryRepository(connected, schema="ours")
-            moved = repo.get(str(agent), row["id"], include_embedding=True)
+        repo = MemoryRepository(
+            create_engine(url, poolclass=NullPool), schema="ours", embedder=Halfway()
+        )
+        assert imported(repo, url, "siestai") == (1, 0)
+        moved = repo.get(str(agent), row["id"], include_embedding=True)
         assert moved is not None
         assert moved.embedding == pytest.approx(similar(0.75), abs=1e-3)
 
 
 # Refused
 
-TEAM = "team:red"
-KV: Row = {"value": {}}
-REFUSED: tuple[tuple[str, str, Row, str], ...] = (
-    ("grace", "", {}, "agent is not set: psql -v agent=… -f grace.sql"),
-    ("siestai", "adhoc_memories", siestai_row(1, 0.5, 0.5, user_id=TEAM), "a user_id of adhoc_me"),
-    ("radaros", "kv_store", KV | {"namespace": "memory:user-facts", "key": TEAM}, "the id of a us"),
-    *(
-        (
-            "radaros",
-            "kv_store",
-            {"namespace": f"memory:{space}", "key": "1", "value": value},
-            "the id",
-        )
-        for space, value in ((f"entities:global:user:{TEAM}", {}), ("learnings", {"userId": TEAM}))
-    ),
-)
 
-
-@pytest.mark.parametrize(("system", "table", "row", "message"), REFUSED)
-def test_a_user_does_not_become_a_team_and_an_agent_is_named(
-    own_url: str, theirs: psycopg.Connection[Any], system: str, table: str, row: Row, message: str
+def test_a_user_does_not_become_a_team(
+    own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository
 ) -> None:
-    theirs.execute(SIESTAI + RADAROS)
-    insert(theirs, table, [row] if table else [])
+    theirs.execute(SIESTAI)
+    insert(theirs, "adhoc_memories", [siestai_row(1, 0.5, 0.5, user_id="team:red")])
 
-    refused = Database(own_url).run(f"import/{system}.sql", source="theirs")
+    with pytest.raises(InputError, match="team:"):
+        imported(own_repo, own_url, "siestai")
 
-    assert (refused.code, refused.printed) == (3, "")
-    assert message in refused.errors
-    assert table == "" or "begins with team:" in refused.errors
-    assert stored_in(own_url) == 0
-
-
-def stored_in(url: str) -> int:
-    [[memories]] = Database(url).rows("SELECT count(*) FROM pgrecall.agent_memories")
-    return int(memories)
+    assert own_repo.owners() == own_repo.teams.owners() == []
