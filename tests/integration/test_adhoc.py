@@ -232,21 +232,6 @@ def test_it_refuses_what_is_missing_or_no_value(shared: Database, script: str) -
     assert shared.rows("SELECT to_regclass('public.broken_in')") == [(None,)]
 
 
-@pytest.mark.parametrize("script", sorted(one.name for one in FOLDER.glob("import/*.sql")))
-def test_a_variable_of_a_move_becomes_nothing_but_a_name_or_a_literal(
-    shared: Database, script: str
-) -> None:
-    text = (FOLDER / "import" / script).read_text(encoding="utf-8")
-    variables = set(re.findall(r":\{\?(\w+)\}", text))
-    assert variables >= {"schema", "source"}
-    for name in variables:
-        for mark in "'\"":
-            hostile = f"x{mark}; CREATE TABLE public.broken_in (); --"
-            result = shared.run(f"import/{script}", **{"agent": AGENT, name: hostile})
-            assert result.code == 3, (name, result)
-    assert shared.rows("SELECT to_regclass('public.broken_in')") == [(None,)]
-
-
 @each_script
 def test_it_writes_nothing_and_tells_each_agent_its_own(shared: Database, script: str) -> None:
     """Whatever the caller's search_path."""

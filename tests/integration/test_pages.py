@@ -36,6 +36,7 @@ from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.testing import hurry
 from tests.integration.chat_endpoint import chat_endpoint
 from tests.integration.serving import started, stop
+from tests.integration.sources import GRACE, IBEX_HARNESS, LEARNINGS, RADAROS
 from tests.node import skip_without_network, with_npm
 
 ROOT = Path(__file__).parents[2]
@@ -223,6 +224,13 @@ EXTRAS = set(
         "optional-dependencies"
     ]
 )
+SOURCES = {
+    "docs/migrating/grace.md": GRACE,
+    "docs/migrating/ibex-harness.md": "CREATE SCHEMA ibex_core; "
+    f"SET search_path = ibex_core, public; {IBEX_HARNESS}",
+    "docs/migrating/radaros.md": RADAROS + LEARNINGS,
+}
+"""The empty tables of systems that the reader of a page comes from."""
 EMBEDDER = LocalEmbedder()
 _numbers = count()
 
@@ -291,6 +299,9 @@ def test_the_tutorial(tutorial: Reader) -> None:
 
 @pytest.mark.parametrize("name", [name for name in GO_ON if blocks(name)])
 def test_a_page_goes_on_from_the_tutorial(name: str, reader: Reader) -> None:
+    if name in SOURCES:
+        with psycopg.connect(reader.url, autocommit=True) as connection:
+            connection.execute(SOURCES[name].encode())
     reader.read(name)
 
 
