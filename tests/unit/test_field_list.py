@@ -7,14 +7,9 @@ from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
-import pytest
-
 from pgrecall import Memory, MemoryChanges, NewMemory
-from pgrecall.core.resources import sql_folder
-from pgrecall.migrate import field_lists
 from pgrecall.migrate.field_lists import with_fields
-from pgrecall.schema.fields import FIELDS, NEW, Field
-from pgrecall.schema.kinds import TEXT
+from pgrecall.schema.fields import FIELDS, NEW
 
 ROOT = Path(__file__).parents[2]
 MANY = 25
@@ -59,25 +54,12 @@ def test_the_page_on_moving_names_every_field() -> None:
     assert {field.name for field in FIELDS if field.part != "row"} - named == set()
 
 
-def test_lists_of_fields_are_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(field_lists._GROUPS, "new later", ())
+def test_lists_of_fields_are_written_out() -> None:
     assert with_fields("SELECT @usage but last_accessed_at: u.{}@ FROM") == (
         "SELECT u.retrieval_count, u.success_count, u.failure_count, u.feedback_up, "
         "u.feedback_down FROM"
     )
-    assert with_fields("(a, @new later: {} {type}@)") == "(a)"
     texts = with_fields("f(@texts: {name} '{type}'@)")
     assert texts.startswith("f(memory_nature 'text', content_type 'text'")
     every = with_fields("@table@").replace('"loop"', "loop")
     assert re.split(r",\s+", every) == [field.name for field in FIELDS if field.part != "usage"]
-
-
-def test_a_field_that_comes_later_is_the_last_argument(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clients of the release before may give the others by position."""
-    mood = Field("mood", TEXT, "How it was said.")
-    monkeypatch.setitem(field_lists._GROUPS, "new later", (mood,))
-
-    for name in ("remember", "new_memory"):
-        text = with_fields((sql_folder() / "verbs" / f"{name}.sql").read_text(encoding="utf-8"))
-        [last] = re.findall(r"(\w+) text DEFAULT NULL\)", text)
-        assert last == "mood"
