@@ -20,8 +20,6 @@ from pgrecall.ranking.owner_facts import expects_names
 from pgrecall.schema import Layout, Tables
 
 DuplicatePolicy = Literal["bump", "keep", "replace", "allow"]
-NEAR_DUPLICATE = 0.92
-"""The similarity above which IBEX Harness and Siestai treat two memories as duplicates."""
 
 
 @dataclass(frozen=True, slots=True)
