@@ -139,7 +139,7 @@ def test_only_an_option_names_code_in_the_working_folder(
 
 def test_scripts_for_psql_are_found(run: Run) -> None:
     folder = run("config").out.rpartition("Scripts for psql: ")[2].strip()
-    assert (Path(folder) / "import" / "siestai.sql").is_file()
+    assert (Path(folder) / "index_health.sql").is_file()
 
 
 def test_secrets_are_masked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
