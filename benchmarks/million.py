@@ -56,7 +56,7 @@ class Owner:
 
     def maintain(self) -> None:
         with repository(self.url) as repo:
-            repo.rank_indexes.maintain(agent_id=AGENT)
+            repo.maintenance.run(agent_id=AGENT)
 
 
 def searched(owners: list[Owner], stage: str, rounds: int, exact: int) -> Iterator[list[object]]:

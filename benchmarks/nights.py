@@ -1,4 +1,4 @@
-"""`python -m benchmarks.nights`: a month of use by one agent, with an upkeep each night.
+"""`python -m benchmarks.nights`: a month of use by one agent, with maintenance each night.
 
 Searches that count, memories added and corrected, by the repository, on a server whose autovacuum
 works as installed. At the end each question is asked in turn of this database, of a copy that was
@@ -27,7 +27,7 @@ from benchmarks.index.memories import AGENT, Memories
 from benchmarks.loading import vacuum
 from benchmarks.measuring import print_machine, print_table, say
 from benchmarks.server import log_lines, repository, server
-from pgrecall import MemoryRepository, NewMemory, UpkeepPolicy, migrate, profiles
+from pgrecall import MemoryRepository, NewMemory, RetentionPolicy, migrate, profiles
 from pgrecall.testing import new_database
 
 BEGINNING, SEARCHES, ADDED, CORRECTED, NIGHTS = 20_000, 50_000, 20_000, 2_000, 30
@@ -90,7 +90,7 @@ class Month:
 
 def night(repo: MemoryRepository) -> None:
     """Does what is due."""
-    repo.upkeep.run(policy=UpkeepPolicy(max_run_age_hours=720))
+    repo.maintenance.run(RetentionPolicy(max_run_age_hours=720))
 
 
 def main(

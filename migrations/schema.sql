@@ -528,154 +528,6 @@ COMMENT ON COLUMN pgrecall.memory_usage.feedback_up IS 'Feedback for it, weighed
 COMMENT ON COLUMN pgrecall.memory_usage.feedback_down IS 'Feedback against it, weighed: not_useful 1, outdated 1, incorrect 3.';
 
 --
--- Name: gc_runs; Type: TABLE; Schema: pgrecall; Owner: -
---
-
-CREATE TABLE pgrecall.gc_runs (
-    agent_id text NOT NULL,
-    id uuid NOT NULL,
-    policy text NOT NULL,
-    min_trust_threshold double precision,
-    delete_threshold double precision,
-    max_age_hours double precision,
-    max_live bigint,
-    scanned bigint NOT NULL,
-    archived bigint NOT NULL,
-    deleted bigint NOT NULL,
-    swept bigint NOT NULL,
-    started_at timestamp with time zone NOT NULL,
-    seconds double precision NOT NULL,
-    finished boolean NOT NULL,
-    max_event_age_hours double precision,
-    max_run_age_hours double precision,
-    events bigint DEFAULT 0 NOT NULL,
-    runs bigint DEFAULT 0 NOT NULL,
-    tasks jsonb,
-    CONSTRAINT ck_gc_runs_started_at CHECK (((started_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (started_at <= '9999-12-30 00:00:00+00'::timestamp with time zone)))
-);
-ALTER TABLE ONLY pgrecall.gc_runs ALTER COLUMN agent_id SET (n_distinct=-0.005);
-
---
--- Name: TABLE gc_runs; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON TABLE pgrecall.gc_runs IS 'Runs of the garbage collection; a dry run leaves none.';
-
---
--- Name: COLUMN gc_runs.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.gc_runs.agent_id IS 'Whose memories were examined; empty: those of every owner.';
-
---
--- Name: COLUMN gc_runs.id; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.gc_runs.id IS 'The run, a UUID of version 7.';
-
---
--- Name: COLUMN gc_runs.policy; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.gc_runs.policy IS 'The policy''s name.';
-
---
--- Name: COLUMN gc_runs.min_trust_threshold; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.gc_runs.min_trust_threshold IS 'Trust below which it archived.';
-
---
--- Name: COLUMN gc_runs.delete_threshold; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.gc_runs.delete_threshold IS 'Trust below which it deleted.';
-
---
--- Name: COLUMN gc_runs.max_age_hours; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.gc_runs.max_age_hours IS 'Age above which it archived.';
-
---
--- Name: COLUMN gc_runs.max_live; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.gc_runs.max_live IS 'Live memories an owner could keep.';
-
---
--- Name: COLUMN gc_runs.scanned; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.gc_runs.scanned IS 'Live memories examined.';
-
---
--- Name: COLUMN gc_runs.archived; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.gc_runs.archived IS 'Memories archived.';
-
---
--- Name: COLUMN gc_runs.deleted; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.gc_runs.deleted IS 'Memories deleted.';
-
---
--- Name: COLUMN gc_runs.swept; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.gc_runs.swept IS 'Counters and links of deleted memories, removed.';
-
---
--- Name: COLUMN gc_runs.started_at; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.gc_runs.started_at IS 'When it began.';
-
---
--- Name: COLUMN gc_runs.seconds; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.gc_runs.seconds IS 'How long it took.';
-
---
--- Name: COLUMN gc_runs.finished; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.gc_runs.finished IS 'Whether it has finished.';
-
---
--- Name: COLUMN gc_runs.max_event_age_hours; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.gc_runs.max_event_age_hours IS 'Age above which it deleted events.';
-
---
--- Name: COLUMN gc_runs.max_run_age_hours; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.gc_runs.max_run_age_hours IS 'Age above which it deleted earlier runs.';
-
---
--- Name: COLUMN gc_runs.events; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.gc_runs.events IS 'Events deleted for their age.';
-
---
--- Name: COLUMN gc_runs.runs; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.gc_runs.runs IS 'Earlier runs deleted for their age.';
-
---
--- Name: COLUMN gc_runs.tasks; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.gc_runs.tasks IS 'How many tasks of each kind an upkeep did, and left; NULL: a garbage collection alone.';
-
---
 -- Name: alembic_version; Type: TABLE; Schema: pgrecall; Owner: -
 --
 
@@ -877,6 +729,119 @@ COMMENT ON COLUMN pgrecall.installed_sql.hash IS 'SHA-256 of its text; NULL: to 
 --
 
 COMMENT ON COLUMN pgrecall.installed_sql.grants IS 'Grants to restore after it was dropped and created again.';
+
+--
+-- Name: maintenance_runs; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.maintenance_runs (
+    agent_id text NOT NULL,
+    id uuid NOT NULL,
+    policy jsonb NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    seconds double precision DEFAULT 0 NOT NULL,
+    finished boolean DEFAULT false NOT NULL,
+    scanned bigint DEFAULT 0 NOT NULL,
+    archived bigint DEFAULT 0 NOT NULL,
+    deleted bigint DEFAULT 0 NOT NULL,
+    completed bigint DEFAULT 0 NOT NULL,
+    orphans bigint DEFAULT 0 NOT NULL,
+    events bigint DEFAULT 0 NOT NULL,
+    runs bigint DEFAULT 0 NOT NULL,
+    tasks jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT ck_maintenance_runs_started_at CHECK (((started_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (started_at <= '9999-12-30 00:00:00+00'::timestamp with time zone)))
+);
+ALTER TABLE ONLY pgrecall.maintenance_runs ALTER COLUMN agent_id SET (n_distinct=-0.005);
+
+--
+-- Name: TABLE maintenance_runs; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.maintenance_runs IS 'Runs of maintenance; a dry run leaves none.';
+
+--
+-- Name: COLUMN maintenance_runs.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.maintenance_runs.agent_id IS 'Whose memories were examined; empty: those of every owner.';
+
+--
+-- Name: COLUMN maintenance_runs.id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.maintenance_runs.id IS 'The run, a UUID of version 7.';
+
+--
+-- Name: COLUMN maintenance_runs.policy; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.maintenance_runs.policy IS 'The retention policy: its name, and its rules.';
+
+--
+-- Name: COLUMN maintenance_runs.started_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.maintenance_runs.started_at IS 'When it began.';
+
+--
+-- Name: COLUMN maintenance_runs.seconds; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.maintenance_runs.seconds IS 'How long it took.';
+
+--
+-- Name: COLUMN maintenance_runs.finished; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.maintenance_runs.finished IS 'Whether it did all tasks.';
+
+--
+-- Name: COLUMN maintenance_runs.scanned; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.maintenance_runs.scanned IS 'Live memories examined.';
+
+--
+-- Name: COLUMN maintenance_runs.archived; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.maintenance_runs.archived IS 'Memories archived.';
+
+--
+-- Name: COLUMN maintenance_runs.deleted; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.maintenance_runs.deleted IS 'Memories deleted.';
+
+--
+-- Name: COLUMN maintenance_runs.completed; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.maintenance_runs.completed IS 'Tasks completed because nobody had touched them.';
+
+--
+-- Name: COLUMN maintenance_runs.orphans; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.maintenance_runs.orphans IS 'Counters and links of deleted memories, removed.';
+
+--
+-- Name: COLUMN maintenance_runs.events; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.maintenance_runs.events IS 'Events deleted for their age.';
+
+--
+-- Name: COLUMN maintenance_runs.runs; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.maintenance_runs.runs IS 'Earlier runs deleted for their age.';
+
+--
+-- Name: COLUMN maintenance_runs.tasks; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.maintenance_runs.tasks IS 'How many tasks of each kind it did, and left.';
 
 --
 -- Name: memory_events; Type: TABLE; Schema: pgrecall; Owner: -
@@ -1480,13 +1445,6 @@ ALTER TABLE ONLY pgrecall.entity_names
     ADD CONSTRAINT pk_entity_names PRIMARY KEY (agent_id, word, name, kind, entity);
 
 --
--- Name: gc_runs pk_gc_runs; Type: CONSTRAINT; Schema: pgrecall; Owner: -
---
-
-ALTER TABLE ONLY pgrecall.gc_runs
-    ADD CONSTRAINT pk_gc_runs PRIMARY KEY (agent_id, id);
-
---
 -- Name: granted_roles pk_granted_roles; Type: CONSTRAINT; Schema: pgrecall; Owner: -
 --
 
@@ -1499,6 +1457,13 @@ ALTER TABLE ONLY pgrecall.granted_roles
 
 ALTER TABLE ONLY pgrecall.installed_sql
     ADD CONSTRAINT pk_installed_sql PRIMARY KEY (file);
+
+--
+-- Name: maintenance_runs pk_maintenance_runs; Type: CONSTRAINT; Schema: pgrecall; Owner: -
+--
+
+ALTER TABLE ONLY pgrecall.maintenance_runs
+    ADD CONSTRAINT pk_maintenance_runs PRIMARY KEY (agent_id, id);
 
 --
 -- Name: memory_events pk_memory_events; Type: CONSTRAINT; Schema: pgrecall; Owner: -

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -20,19 +19,19 @@ from pgrecall import (
     Evaluation,
     Event,
     Explanation,
-    GarbageRun,
     Health,
     JudgedQuery,
     Link,
+    MaintenanceRun,
     Memory,
     MemoryRepository,
     NewMemory,
     QueryPlan,
     RankIndex,
     RankIndexStatus,
+    RetentionPolicy,
     ScoredMemory,
     Tuning,
-    UpkeepRun,
 )
 from pgrecall.context.assembled import Packed
 from pgrecall.evaluation.results import ProfileEvaluation
@@ -44,7 +43,6 @@ from tests.methods import method
 Work = Callable[[MemoryRepository], Any]
 Direction = Callable[[float], list[float]]
 ID, OTHER, ABSENT, NEW = (UUID(int=n) for n in (1, 2, 3, 9))
-LATER = datetime(9000, 1, 1, tzinfo=UTC)
 
 
 class Operation(NamedTuple):
@@ -73,7 +71,6 @@ def operations(
     ids: dict[str, Any] = {"memory_ids": [one]}
     link: dict[str, Any] = {"source_id": one, "target_id": other}
     five = ["memory 1", "memory 0", "memory 2", "memory 4", "memory 3"]
-    old = timedelta(days=30)
     next_ = Link(source_id=one, target_id=other, kind="next", weight=0.5)
     line = {"content": "new 8", "id": "x1", "embedding": at(8), "retrieval_count": 7}
     return {
@@ -104,7 +101,6 @@ def operations(
         "plan": Operation(query, "exact"),
         "rank_indexes.build": Operation({"at_least": 1}, ["agent", "another"]),
         "rank_indexes.drop": Operation({}, False),
-        "rank_indexes.maintain": Operation({"at_least": 1}, ["agent", "another"]),
         "rank_indexes.status": Operation({"at_least": 5}, ["agent"]),
         "record_outcome": Operation(
             {"memory_id": one, "outcome": "failure"}, "memory 1", "penalty"
@@ -117,22 +113,16 @@ def operations(
         "transfer.export": Operation({"write": lambda lines: None}, 8),
         "transfer.restore": Operation({"memories": [line, line]}, ["inserted", "known"], "initial"),
         "update": Operation({"memory_id": one, "importance": 0.9}, "memory 1", "updated"),
-        "upkeep.adjust_trust": Operation(
+        "adjust_trust": Operation(
             {"memory_id": one, "delta": 0.1, "reason": "why", "actor": "who"}, "memory 1", "manual"
         ),
-        "upkeep.approve": Operation({"memory_ids": [waiting]}, 1, "approved"),
-        "upkeep.changes": Operation({"limit": 1}, ["forgotten"]),
-        "upkeep.collect_garbage": Operation({}, 8, "archived"),
-        "upkeep.complete_stale_tasks": Operation({}, 1, "completed"),
-        "upkeep.consolidate": Operation(near, [0.6], "consolidated initial"),
-        "upkeep.demote": Operation(ids, 1, "demoted"),
-        "upkeep.erase_owner": Operation({}, 7),
-        "upkeep.extend_expiry": Operation(ids | {"expires_at": LATER}, 1),
-        "upkeep.health": Operation({}, None),
-        "upkeep.promote": Operation(ids, 1, "promoted"),
-        "upkeep.prune": Operation({"older_than": old}, 1, "archived"),
-        "upkeep.reject": Operation({"memory_ids": [waiting]}, 1, "archived"),
-        "upkeep.run": Operation({}, []),
+        "approve": Operation({"memory_ids": [waiting]}, 1, "approved"),
+        "changes": Operation({"limit": 1}, ["forgotten"]),
+        "consolidate": Operation(near, [0.6], "consolidated initial"),
+        "erase_owner": Operation({}, 7),
+        "maintenance.health": Operation({}, None),
+        "maintenance.run": Operation({"policy": RetentionPolicy.grace()}, 7, "archived"),
+        "reject": Operation({"memory_ids": [waiting]}, 1, "archived"),
         "upsert": Operation({"memory": keyed}, "inserted", "initial"),
         "upsert_many": Operation({"memories": [keyed, keyed]}, ["inserted", "known"], "initial"),
     }
@@ -142,22 +132,20 @@ READING = {
     *("context", "count", "evaluation.evaluate", "evaluation.judged_queries"),
     *("evaluation.tune", "explain", "get", "get_many", "history"),
     *("links.of", "list", "names.aliases", "owners"),
-    *("plan", "search", "search_many", "transfer.export"),
-    "upkeep.changes",
+    *("plan", "search", "search_many", "transfer.export", "changes"),
 }
 """What a reader may call and a replica answers; a search counts its hits on the primary."""
 MAINTAINING = {
-    *("erase", "rank_indexes.build", "rank_indexes.drop", "rank_indexes.maintain"),
-    *("upkeep.collect_garbage", "upkeep.erase_owner", "upkeep.run"),
+    *("erase", "rank_indexes.build", "rank_indexes.drop"),
+    *("erase_owner", "maintenance.run"),
 }
 """What takes a maintainer; the rest a writer."""
 OF_ALL = {
-    *("owners", "rank_indexes.build", "rank_indexes.maintain", "rank_indexes.status"),
-    *("transfer.export", "upkeep.changes", "upkeep.collect_garbage"),
-    *("upkeep.health", "upkeep.run"),
+    *("owners", "rank_indexes.build", "rank_indexes.status"),
+    *("transfer.export", "changes", "maintenance.health", "maintenance.run"),
 }
 """Operations on the memories of all owners unless one is named."""
-OF_NONE = {"owners", "upkeep.health"}
+OF_NONE = {"owners", "maintenance.health"}
 """Operations that take no owner."""
 GOOD = {name: one.arguments for name, one in operations(ID, OTHER).items()}
 
@@ -170,9 +158,9 @@ _SHOWN: dict[type, str] = {
     Evaluation: "profiles",
     Event: "event_type",
     Explanation: "rank",
-    GarbageRun: "scanned",
-    Health: "last_upkeep",
+    Health: "last_maintenance",
     JudgedQuery: "query",
+    MaintenanceRun: "scanned",
     Memory: "content",
     OwnerCount: "agent_id",
     Packed: "hit",
@@ -182,7 +170,6 @@ _SHOWN: dict[type, str] = {
     RankIndexStatus: "agent_id",
     ScoredMemory: "memory",
     Tuning: "held_out",
-    UpkeepRun: "left",
 }
 
 
@@ -220,7 +207,6 @@ _MORE: dict[str, list[dict[str, Any]]] = {
     "rank_indexes.build": [{"agent_id": None, "at_least": 100}],
     "search": [_HYBRID, {"teams": ["one"]}, {"strategy": "index"}, _RERANKED],
     "transfer.export": [{"agent_id": None}, {"events": True}],
-    "upkeep.prune": [{"below_score": 1}],
 }
 """Further arguments, by which other statements are sent."""
 
@@ -271,13 +257,12 @@ CALLS = {
 """Of all functions."""
 PROCEDURES: dict[str, list[str]] = {
     "build_rank_index": ["build_rank_index('one', 1)"],
-    "maintain_rank_indexes": ["maintain_rank_indexes('one', 1)", "maintain_rank_indexes()"],
-    "collect_garbage": [
-        *("collect_garbage('one')", "collect_garbage('one', dry_run => true)"),
-        "collect_garbage()",
-    ],
+    "_maintain_rank_index": ["_maintain_rank_index('one', 1, now())"],
     "erase_owner": ["erase_owner('one')"],
-    "upkeep": ["upkeep(agent => 'one', at_least => 1, max_live => 1)", "upkeep()"],
+    "maintain": [
+        """maintain('one', '{"max_live": 1}', false, at_least => 1)""",
+        *("maintain('one')", "maintain(dry_run => false)"),
+    ],
 }
 
 

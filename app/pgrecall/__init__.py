@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from pgrecall.lifecycle.cluster import Consolidation
     from pgrecall.lifecycle.erased import Erased
     from pgrecall.lifecycle.event import Change, Event
-    from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun, UpkeepPolicy
-    from pgrecall.lifecycle.health import Health, LastUpkeep
+    from pgrecall.lifecycle.health import Health, LastMaintenance
     from pgrecall.lifecycle.link import Link
-    from pgrecall.lifecycle.upkeep import UpkeepKind, UpkeepRun, UpkeepTask
+    from pgrecall.lifecycle.maintenance import MaintenanceRun, MaintenanceTask
+    from pgrecall.lifecycle.retention import RetentionPolicy
     from pgrecall.memories.added import Added
     from pgrecall.memories.batch import Batch
     from pgrecall.memories.file_export import export_file
@@ -114,8 +114,6 @@ __all__ = [
     "FastEmbedEmbedder",
     "Floor",
     "Frequency",
-    "GarbagePolicy",
-    "GarbageRun",
     "Health",
     "Hits",
     "Importance",
@@ -127,9 +125,11 @@ __all__ = [
     "InvalidVector",
     "JudgedQuery",
     "Keyword",
-    "LastUpkeep",
+    "LastMaintenance",
     "Link",
     "LocalEmbedder",
+    "MaintenanceRun",
+    "MaintenanceTask",
     "Memory",
     "MemoryChanges",
     "MemoryNotFound",
@@ -149,6 +149,7 @@ __all__ = [
     "Recency",
     "Rerank",
     "Reranker",
+    "RetentionPolicy",
     "SchemaError",
     "SchemaMissing",
     "SchemaOutdated",
@@ -163,10 +164,6 @@ __all__ = [
     "Trust",
     "Tuning",
     "UnknownName",
-    "UpkeepKind",
-    "UpkeepPolicy",
-    "UpkeepRun",
-    "UpkeepTask",
     "Usefulness",
     "bands",
     "embedded",
@@ -206,10 +203,10 @@ _MODULES = {
     "lifecycle.cluster": "Consolidation",
     "lifecycle.erased": "Erased",
     "lifecycle.event": "Change Event",
-    "lifecycle.garbage": "GarbagePolicy GarbageRun UpkeepPolicy",
-    "lifecycle.health": "Health LastUpkeep",
+    "lifecycle.health": "Health LastMaintenance",
     "lifecycle.link": "Link",
-    "lifecycle.upkeep": "UpkeepKind UpkeepRun UpkeepTask",
+    "lifecycle.maintenance": "MaintenanceRun MaintenanceTask",
+    "lifecycle.retention": "RetentionPolicy",
     "memories.added": "Added",
     "memories.batch": "Batch",
     "memories.file_export": "export_file",

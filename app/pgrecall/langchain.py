@@ -145,7 +145,7 @@ class RecallVectorStore(VectorStore):
 
     def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool | None:
         """Deletes the documents with these ids; others are ignored. Raises InputError without ids:
-        `repository.upkeep.erase_owner` deletes all that an agent has."""
+        `repository.erase_owner` deletes all that an agent has."""
         return self._either.run(self._delete(ids))
 
     async def adelete(self, ids: list[str] | None = None, **kwargs: Any) -> bool | None:

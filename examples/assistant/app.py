@@ -1,4 +1,4 @@
-"""The application: requests, and upkeep beside them."""
+"""The application: requests, and maintenance beside them."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def create_app(url: str, model: Model = fake_model) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        upkeep = asyncio.create_task(_tidy_nightly(assistant))
+        maintenance = asyncio.create_task(_tidy_nightly(assistant))
         yield
-        upkeep.cancel()
+        maintenance.cancel()
         with suppress(asyncio.CancelledError):
-            await upkeep
+            await maintenance
         await engine.dispose()
 
     app = FastAPI(title="Assistant", lifespan=lifespan)
@@ -68,5 +68,5 @@ async def _tidy_nightly(assistant: Assistant) -> None:
         try:
             await assistant.tidy()
         except PgRecallError:
-            _logger.exception("the upkeep failed, and will be tried again")
+            _logger.exception("maintenance failed, and will be tried again")
         await asyncio.sleep(NIGHTLY)

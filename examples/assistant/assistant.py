@@ -72,12 +72,11 @@ class Assistant:
             return turn is not None
 
     async def tidy(self) -> None:
-        """Removes what has expired, and indexes the memories of users who have very many.
+        """Archives what has expired, and indexes the memories of users who have very many.
 
         Several processes may do this at once. If it is interrupted, nothing is lost.
         """
-        await self._memories.upkeep.collect_garbage()
-        await self._memories.rank_indexes.maintain()
+        await self._memories.maintenance.run()
 
     def _memories_in(self, session: AsyncSession) -> AsyncMemoryRepository:
         """The memories, within the transaction of a session."""

@@ -90,10 +90,10 @@ def test_feedback_on_a_reply_reaches_its_memories_once(
     assert {event.metadata.get("query") for event in events} >= {"what do I drink?"}
 
 
-def test_upkeep_begins_and_ends_with_the_application(
+def test_maintenance_begins_and_ends_with_the_application(
     client: TestClient, pgrecall_engine: Engine
 ) -> None:
-    runs, late = text("SELECT count(*) FROM pgrecall.gc_runs"), time.monotonic() + 30
+    runs, late = text("SELECT count(*) FROM pgrecall.maintenance_runs"), time.monotonic() + 30
     with pgrecall_engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         while not connection.scalar(runs):
             assert time.monotonic() < late

@@ -89,7 +89,7 @@ def upgrade() -> None:
     _create_usage()
     _create_events()
     _create_links()
-    _create_gc_runs()
+    _create_maintenance_runs()
     _create_rank_indexes()
     _create_rank_positions()
     _create_owner_vectors()
@@ -385,38 +385,28 @@ def _create_links() -> None:
     )
 
 
-def _create_gc_runs() -> None:
+def _create_maintenance_runs() -> None:
+    def number(name: str, comment: str) -> sa.Column[int]:
+        return _given(name, sa.BigInteger(), comment, "0")
+
     _create(
-        "gc_runs",
-        "Runs of the garbage collection; a dry run leaves none.",
+        "maintenance_runs",
+        "Runs of maintenance; a dry run leaves none.",
         _name("agent_id", "Whose memories were examined; empty: those of every owner."),
         _id("id", "The run, a UUID of version 7."),
-        _name("policy", "The policy's name."),
-        _share("min_trust_threshold", "Trust below which it archived."),
-        _share("delete_threshold", "Trust below which it deleted."),
-        _share("max_age_hours", "Age above which it archived."),
-        sa.Column("max_live", sa.BigInteger(), comment="Live memories an owner could keep."),
-        _given("scanned", sa.BigInteger(), "Live memories examined."),
-        _given("archived", sa.BigInteger(), "Memories archived."),
-        _given("deleted", sa.BigInteger(), "Memories deleted."),
-        _given(
-            "swept",
-            sa.BigInteger(),
-            "Counters and links of deleted memories, removed.",
-        ),
+        _given("policy", JSONB(), "The retention policy: its name, and its rules."),
         _moment("started_at", "When it began.", nullable=False),
-        _given("seconds", sa.Double(), "How long it took."),
-        _given("finished", sa.Boolean(), "Whether it has finished."),
-        _share("max_event_age_hours", "Age above which it deleted events."),
-        _share("max_run_age_hours", "Age above which it deleted earlier runs."),
-        _given("events", sa.BigInteger(), "Events deleted for their age.", "0"),
-        _given("runs", sa.BigInteger(), "Earlier runs deleted for their age.", "0"),
-        _json(
-            "tasks",
-            "How many tasks of each kind an upkeep did, and left; NULL: a garbage collection "
-            "alone.",
-        ),
-        *_moment_checks("gc_runs", "started_at"),
+        _given("seconds", sa.Double(), "How long it took.", "0"),
+        _given("finished", sa.Boolean(), "Whether it did all tasks.", "false"),
+        number("scanned", "Live memories examined."),
+        number("archived", "Memories archived."),
+        number("deleted", "Memories deleted."),
+        number("completed", "Tasks completed because nobody had touched them."),
+        number("orphans", "Counters and links of deleted memories, removed."),
+        number("events", "Events deleted for their age."),
+        number("runs", "Earlier runs deleted for their age."),
+        _json("tasks", "How many tasks of each kind it did, and left.", "'{}'"),
+        *_moment_checks("maintenance_runs", "started_at"),
         key=("agent_id", "id"),
     )
 

@@ -16,9 +16,9 @@ DECLARE
     -- The agent of the first eight may be NULL, for all owners, at which Citus would crash. The
     -- next runs EXPLAIN ANALYZE, which Citus refuses on the node of the rows. The last two work on
     -- two nodes.
-    not_sent CONSTANT text[] := '{begin_garbage_run,end_garbage_run,count_runs,expire_runs,'
-                                'rank_index_states,changes,upkeep_due,end_upkeep,recall_plan,'
-                                'await_writers}';
+    not_sent CONSTANT text[] := '{_begin_maintenance,_end_maintenance,_old_runs,_log_all_usage,'
+                                '_delete_old_runs,rank_index_states,changes,'
+                                '_maintenance_due,recall_plan,await_writers}';
     version text := (SELECT e.extversion FROM pg_extension e WHERE e.extname = 'citus');
     there boolean := false;
     moved text[] := '{}';
@@ -61,7 +61,7 @@ BEGIN
                                 CASE WHEN c.oid = first THEN 'none' ELSE first::text END)
                     ELSE format('SELECT create_reference_table(%L)', c.oid::regclass) END
           FROM unnest('{agent_memories,memory_usage,memory_events,memory_links,'
-                      'gc_runs,rank_indexes,owner_vectors,entity_names,'
+                      'maintenance_runs,rank_indexes,owner_vectors,entity_names,'
                       'component_reputations,output_type_defaults,tier_defaults,profiles,'
                       'embedding_model}'::text[])
                WITH ORDINALITY listed(name, place)

@@ -9,7 +9,7 @@ BEGIN
            CASE c.relname WHEN 'service_keys' THEN 'maintainer' ELSE 'reader' END FROM pg_class c
      WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v')
        AND (c.relname IN ('agent_memories', 'memory_usage', 'memory_events', 'memory_links',
-                          'gc_runs', 'rank_indexes', 'rank_positions',
+                          'maintenance_runs', 'rank_indexes', 'rank_positions',
                           'component_reputations', 'output_type_defaults', 'tier_defaults',
                           'profiles', 'installed_sql', 'granted_roles', 'embedding_model',
                           'service_keys', 'owner_vectors', 'entity_names', 'alembic_version')
@@ -68,8 +68,9 @@ BEGIN
                WHEN o.name IN ('agent_memories', 'memory_usage', 'memory_events',
                                'memory_links', 'embedding_model', 'owner_vectors',
                                'entity_names') THEN 2
-               WHEN o.name IN ('gc_runs', 'rank_indexes', 'rank_positions', 'component_reputations',
-                               'output_type_defaults', 'tier_defaults') THEN 3 ELSE 4 END
+               WHEN o.name IN ('maintenance_runs', 'rank_indexes', 'rank_positions',
+                               'component_reputations', 'output_type_defaults', 'tier_defaults')
+               THEN 3 ELSE 4 END
         UNION ALL
         SELECT format('EXECUTE ON ROUTINE %s', o.identity) FROM objects_of_ours() o
          WHERE o.kind = 'ROUTINE' AND rank >= coalesce(array_position(levels, o.level), 4) LOOP

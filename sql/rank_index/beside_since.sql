@@ -1,6 +1,6 @@
 -- With these settings, PostgreSQL reads the indexes of these moments, whatever it expects. They
 -- reach nothing else, since these functions call none. Some events change nothing that a position
--- has. Searches pass over memories that were archived or deleted, but upkeep counts them: they
+-- has. Searches pass over memories that were archived or deleted, but maintenance counts them: they
 -- take the place of others in the graph.
 CREATE OR REPLACE FUNCTION beside_since(
     agent text, since timestamptz, most bigint DEFAULT NULL, archived boolean DEFAULT true,

@@ -1,6 +1,6 @@
--- For verbs that give memories another status (prune, complete_stale_tasks, consolidate_memories,
--- garbage collection). They have selected the memories FOR NO KEY UPDATE or FOR UPDATE, in the
--- order of the key, so that nobody changes the status between event and update.
+-- For consolidate_memories and maintenance, which give memories another status. They have selected
+-- the memories FOR NO KEY UPDATE or FOR UPDATE, in the order of the key, so that nobody changes the
+-- status between event and update.
 CREATE OR REPLACE FUNCTION archive_memories(
     agent text, ids uuid[], new_status text, more jsonb, reason text, actor text, metadata jsonb)
     RETURNS bigint

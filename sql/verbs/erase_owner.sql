@@ -40,7 +40,7 @@ BEGIN
            FROM (SELECT count(*) FROM rank_indexes r WHERE r.agent_id = agent) one_row;
         PERFORM drop_rank_index(agent);
         DELETE FROM entity_names n WHERE n.agent_id = agent;
-        DELETE FROM gc_runs r WHERE r.agent_id = agent;
+        DELETE FROM maintenance_runs r WHERE r.agent_id = agent;
         GET DIAGNOSTICS runs = ROW_COUNT;
     END IF;
     RETURN NEXT;
@@ -49,7 +49,7 @@ $verb$;
 
 COMMENT ON FUNCTION erase_owner_batch IS
     'Does one batch of erase_owner: everything about the next memories of an owner; if none is '
-    'left, its runs in gc_runs and its rank index. Call it again while more is true.';
+    'left, its runs in maintenance_runs and its rank index. Call it again while more is true.';
 
 -- Each table is read page by page, not row by row in the order of an index.
 CREATE OR REPLACE FUNCTION count_rows(
@@ -64,7 +64,7 @@ BEGIN
     counters := (SELECT count(*) FROM memory_usage u WHERE u.agent_id = agent);
     links := (SELECT count(*) FROM memory_links l WHERE l.agent_id = agent);
     events := (SELECT count(*) FROM memory_events e WHERE e.agent_id = agent);
-    runs := (SELECT count(*) FROM gc_runs r WHERE r.agent_id = agent);
+    runs := (SELECT count(*) FROM maintenance_runs r WHERE r.agent_id = agent);
 END
 $function$;
 
@@ -118,5 +118,5 @@ $verb$;
 
 COMMENT ON PROCEDURE erase_owner IS
     'Deletes everything of an owner in batches that commit: memories, counters, links, '
-    'history, its garbage collections and its rank index. Returns the number of rows of each. '
+    'history, its runs of maintenance and its rank index. Returns the number of rows of each. '
     'Repeat it if it was interrupted.';

@@ -1,18 +1,18 @@
 -- For readers.
-CREATE OR REPLACE FUNCTION last_upkeep()
+CREATE OR REPLACE FUNCTION last_maintenance()
     RETURNS TABLE (started_at timestamptz, seconds float8, tasks jsonb, finished boolean)
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
-    SELECT r.started_at, r.seconds, r.tasks, r.finished FROM gc_runs r
-     WHERE r.agent_id = '' AND r.tasks IS NOT NULL ORDER BY r.started_at DESC LIMIT 1;
+    SELECT r.started_at, r.seconds, r.tasks, r.finished FROM maintenance_runs r
+     WHERE r.agent_id = '' ORDER BY r.started_at DESC LIMIT 1;
 END
 $function$;
 
-COMMENT ON FUNCTION last_upkeep IS
-    'Returns the last upkeep of all owners: how many tasks of each kind it did, and `finished`, '
-    'which is false if it left some.';
+COMMENT ON FUNCTION last_maintenance IS
+    'Returns the last maintenance of all owners: how many tasks of each kind it did, and '
+    '`finished`, which is false if it left some.';
 
 -- An index that nothing walked since its build is of no use, unless its owner is not asked either:
 -- a build walks it, too, at its end.
@@ -24,7 +24,7 @@ CREATE OR REPLACE FUNCTION health(
 #variable_conflict use_column
 DECLARE
     usable boolean := hnsw_state() <> 'refused';
-    run text := 'pgrecall upkeep run';
+    run text := 'pgrecall maintain';
     index record;
     last record;
 BEGIN
@@ -88,16 +88,16 @@ BEGIN
            AND active_memories(name, max_memories + 1) > max_memories THEN
             problem := 'large owner';
             why := 'more than ' || to_char(max_memories, 'FM999,999,999,999') || ' memories';
-            remedy := '`pgrecall prune`, or a policy with --max-live';
+            remedy := '`pgrecall maintain --max-live`';
             RETURN NEXT;
         END IF;
     END LOOP;
-    SELECT u.* INTO last FROM last_upkeep() u;
-    IF NOT EXISTS (SELECT FROM gc_runs r
-                    WHERE r.agent_id = '' AND r.tasks IS NOT NULL AND r.finished
+    SELECT u.* INTO last FROM last_maintenance() u;
+    IF NOT EXISTS (SELECT FROM maintenance_runs r
+                    WHERE r.agent_id = '' AND r.finished
                       AND r.started_at > now() - max_age)
-       AND EXISTS (SELECT FROM upkeep_due(at_least => at_least)) THEN
-        problem := 'upkeep';
+       AND EXISTS (SELECT FROM _maintenance_due(at_least => at_least, orphaned => false)) THEN
+        problem := 'maintenance';
         name := current_schema();
         why := CASE WHEN last.finished IS NULL THEN 'tasks are due, and it never ran'
                     WHEN last.finished THEN 'tasks are due, and it last ran '
@@ -114,5 +114,5 @@ $function$;
 COMMENT ON FUNCTION health IS
     'Returns what needs doing: that policies hide owners, indexes of another collation, statistics '
     'and dead rows that autovacuum left, rank indexes that are due, missing or not used, owners of '
-    'more than max_memories, and tasks of the upkeep where none was finished within max_age. No '
+    'more than max_memories, and tasks of maintenance where no run was finished within max_age. No '
     'row: all is well.';

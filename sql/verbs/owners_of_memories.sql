@@ -18,7 +18,7 @@ BEGIN
                 (SELECT min(u.agent_id) FROM memory_usage u WHERE u.agent_id > last),
                 (SELECT min(l.agent_id) FROM memory_links l WHERE l.agent_id > last),
                 (SELECT min(e.agent_id) FROM memory_events e WHERE e.agent_id > last),
-                (SELECT min(r.agent_id) FROM gc_runs r WHERE r.agent_id > last));
+                (SELECT min(r.agent_id) FROM maintenance_runs r WHERE r.agent_id > last));
         END IF;
         EXIT WHEN agent_id IS NULL;
         has_memories := coalesce(agent_id = of_memories, false);
@@ -30,4 +30,4 @@ $verb$;
 
 COMMENT ON FUNCTION owners_of_memories IS
     'Returns the owners of memories, in order. With with_leftovers, also owners that have only '
-    'history, runs in gc_runs, or rows that deleted memories left behind.';
+    'history, runs in maintenance_runs, or rows that deleted memories left behind.';

@@ -56,7 +56,7 @@ BEGIN
       FROM jsonb_populate_recordset(NULL::memory_usage, restored) u
      WHERE u.last_accessed_at IS NOT NULL OR coalesce(@counters: nullif(u.{}, 0)@) IS NOT NULL
      ORDER BY u.memory_id
-        -- Counters of a memory that was deleted, which the garbage collection had not yet removed.
+        -- Counters of a memory that was deleted, which maintenance had not yet removed.
         ON CONFLICT (agent_id, memory_id) DO UPDATE
        SET (@usage@) = ROW(@usage: excluded.{}@);
     INSERT INTO memory_links (agent_id, source_id, target_id, kind, weight)

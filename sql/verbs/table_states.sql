@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION analysed_tables() RETURNS text[]
 entity_names}'::text[];
 
 COMMENT ON FUNCTION analysed_tables IS
-    'Returns the tables whose statistics upkeep takes.';
+    'Returns the tables whose statistics maintenance takes.';
 
 -- Counters of the node that answers, so there are none where Citus distributes the tables.
 CREATE OR REPLACE FUNCTION table_states()

@@ -56,7 +56,6 @@ BEGIN
      WHERE m.agent_id = agent AND m.id = update_memory.memory_id FOR NO KEY UPDATE;
     PERFORM require_found(agent, memory_id, FOUND);
     IF changes ->> 'tier' <> old.tier AND NOT changes ? 'expires_at' THEN
-        -- This is the rule of move_tier.
         changes := changes || jsonb_build_object('expires_at', expiry_of_tier(changes ->> 'tier'));
     END IF;
     changed := jsonb_populate_record(old, changes);

@@ -53,6 +53,7 @@ def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
         monkeypatch.setattr(sys, "argv", ["pgrecall", *map(str, arguments)])
         typed = answer.encode() if isinstance(answer, str) else answer
         read = io.TextIOWrapper(io.BufferedReader(io.BytesIO(typed)), encoding="utf-8")
+        monkeypatch.setattr(read, "isatty", lambda: isinstance(answer, str) and answer != "")
         monkeypatch.setattr(sys, "stdin", read)
         code = 0
         try:

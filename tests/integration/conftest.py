@@ -33,7 +33,7 @@ Transaction = Callable[..., Any]
 
 OWNED = (
     *("agent_memories", "memory_usage", "memory_events"),
-    *("memory_links", "gc_runs", "rank_indexes"),
+    *("memory_links", "maintenance_runs", "rank_indexes"),
     *("owner_vectors", "entity_names"),
 )
 """Tables whose rows belong to an agent or a team; the tables of defaults belong to all."""
@@ -315,7 +315,7 @@ def commands_url(server_url: str, local_template: str) -> Iterator[str]:
 @pytest.fixture
 def analysed(engine: Engine) -> None:
     """Other tests have changed the tables, and no statistics are to be due."""
-    sql(engine, "SELECT pgrecall.take_statistics(t) FROM unnest(pgrecall.analysed_tables()) t")
+    sql(engine, "SELECT pgrecall._take_statistics(t) FROM unnest(pgrecall.analysed_tables()) t")
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Engine, text
 
-from pgrecall import Memory, MemoryRepository, NewMemory
+from pgrecall import MaintenanceRun, Memory, MemoryRepository, NewMemory
 from pgrecall.core.embedders import Embedder
 from pgrecall.execution.namespace import Namespace
 from pgrecall.lifecycle.event import Event
 from tests.integration.support import NORTH, contents
 
-TABLES = ("agent_memories", "memory_usage", "memory_events", "memory_links", "gc_runs")
+TABLES = ("agent_memories", "memory_usage", "memory_events", "memory_links", "maintenance_runs")
 
 
 def _named(part: Any, owner: str) -> Any:
@@ -47,8 +47,8 @@ class Owner:
     def __getattr__(self, name: str) -> Any:
         return _named(getattr(self.repo, name), self.name)
 
-    def collect_garbage(self, *policy: Any, **options: Any) -> Any:
-        return self.repo.upkeep.collect_garbage(*policy, agent_id=self.name, **options)
+    def maintain(self, *policy: Any, **options: Any) -> MaintenanceRun:
+        return self.repo.maintenance.run(*policy, agent_id=self.name, **options)
 
     @property
     def other(self) -> Owner:
@@ -105,8 +105,8 @@ class Owner:
         )
 
     def everything(self) -> dict[str, list[str]]:
-        """All that is stored, but for the log of garbage collections."""
-        return {table: self.rows(table) for table in TABLES if table != "gc_runs"}
+        """All that is stored, but for the log of maintenance."""
+        return {table: self.rows(table) for table in TABLES if table != "maintenance_runs"}
 
 
 def plain(content: str, **fields: Any) -> NewMemory:

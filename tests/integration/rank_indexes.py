@@ -74,7 +74,15 @@ def build(repo: MemoryRepository, agent_id: str = A, **options: Any) -> RankInde
 
 
 def maintain(repo: MemoryRepository, at_least: int = 1) -> list[str]:
-    return [index.agent_id for index in repo.rank_indexes.maintain(at_least=at_least)]
+    """The agents and teams that have a new index after it."""
+
+    def built() -> set[tuple[str, datetime]]:
+        of_both = [*repo.rank_indexes.status(), *repo.teams.rank_indexes.status()]
+        return {(one.agent_id, one.index.built_at) for one in of_both if one.index}
+
+    before = built()
+    repo.maintenance.run(at_least=at_least)
+    return sorted(agent_id for agent_id, _ in built() - before)
 
 
 def due(repo: MemoryRepository, agent_id: str = A, at_least: int = 1) -> str | None:

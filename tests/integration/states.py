@@ -22,7 +22,7 @@ import psycopg
 from sqlalchemy import Connection, NullPool, create_engine, make_url, text
 from sqlalchemy.exc import DBAPIError
 
-from pgrecall import GarbagePolicy, JudgedQuery, MemoryRepository, NewMemory, embedded, migrate
+from pgrecall import JudgedQuery, MemoryRepository, NewMemory, RetentionPolicy, embedded, migrate
 from pgrecall.core.resources import sql_folder
 from pgrecall.errors import InputError
 from pgrecall.testing import new_database
@@ -172,23 +172,21 @@ MORE: dict[str, More] = {
     "delete tags dry": lambda r, ids, at: r.delete("one", tags=["draft"], dry_run=True),
     "delete tags": lambda r, ids, at: r.delete("one", tags=["draft"]),
     "erase 100": lambda r, ids, at: r.erase("one", ids),
-    "collect max_live": lambda r, ids, at: r.upkeep.collect_garbage(
-        GarbagePolicy(max_live=100, max_event_age_hours=24), agent_id="one"
+    "maintain max_live": lambda r, ids, at: r.maintenance.run(
+        RetentionPolicy(max_live=100, max_event_age_hours=24), agent_id="one"
     ),
-    "collect deletes": lambda r, ids, at: r.upkeep.collect_garbage(
-        GarbagePolicy(max_age_hours=1000, min_trust_threshold=0.9, delete_threshold=0.5),
+    "maintain deletes": lambda r, ids, at: r.maintenance.run(
+        RetentionPolicy(max_age_hours=1000, min_trust_threshold=0.9, delete_threshold=0.5),
         agent_id="one",
     ),
-    "collect all dry": lambda r, ids, at: r.upkeep.collect_garbage(
-        GarbagePolicy(max_age_hours=1000, max_live=100, max_event_age_hours=24), dry_run=True
+    "maintain all dry": lambda r, ids, at: r.maintenance.run(
+        RetentionPolicy(max_age_hours=1000, max_live=100, max_event_age_hours=24), dry_run=True
     ),
-    "prune both": lambda r, ids, at: r.upkeep.prune("one", older_than=OLD, below_score=0.5),
-    "prune old": lambda r, ids, at: r.upkeep.prune("one", older_than=OLD),
-    "complete_stale_tasks old": lambda r, ids, at: r.upkeep.complete_stale_tasks(
-        "one", older_than=OLD
+    "maintain tasks": lambda r, ids, at: r.maintenance.run(
+        RetentionPolicy(stale_tasks_after=OLD), agent_id="one"
     ),
-    "consolidate dry": lambda r, ids, at: r.upkeep.consolidate("one", newest=200, dry_run=True),
-    "consolidate newest": lambda r, ids, at: r.upkeep.consolidate("one", newest=200),
+    "consolidate dry": lambda r, ids, at: r.consolidate("one", newest=200, dry_run=True),
+    "consolidate newest": lambda r, ids, at: r.consolidate("one", newest=200),
     "evaluate 10": lambda r, ids, at: r.evaluation.evaluate(
         "one", queries(ids, at), profiles=["five_factor", "hybrid"], k=5
     ),

@@ -67,7 +67,7 @@ def furnish(url: str, tenant: str, at: Direction = at) -> None:
         one.add(tenant, NewMemory(f"{tenant} told", embedding=at(1), subject=f"{tenant}subject"))
         one.add(tenant, NewMemory(f"{tenant} waiting", embedding=at(1), requires_approval=True))
         one.names.alias(tenant, f"{tenant}alias", f"{tenant}subject")
-    run(url, f"CALL pgrecall.collect_garbage('{tenant}', 0, NULL, 0)")
+    run(url, f"SELECT pgrecall._begin_maintenance('{tenant}', '{{}}')")
 
 
 def empty(url: str, tenant: str) -> None:
@@ -151,7 +151,7 @@ def things_of(url: str, tenant: str, at: Direction = at) -> dict[str, str]:
         "position": f"'{value(url, f'SELECT position::text FROM pgrecall.{relation} LIMIT 1')}'",
         "vector": f"'{at(3)}'",
         "content": f"'{content}'",
-        "run": f"'{value(url, f'SELECT id FROM pgrecall.gc_runs {agent}')}'::uuid",
+        "run": f"'{value(url, f'SELECT id FROM pgrecall.maintenance_runs {agent}')}'::uuid",
         "new": f"new_memory('{tenant}secret new', '{at(1)}', id => '{new_id()}')",
         "about": f"new_memory('{tenant} says', '{at(1)}', subject => '{tenant}subject')",
         "waiting": f"'{_id(url, tenant, '% waiting')}'::uuid",

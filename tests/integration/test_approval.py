@@ -32,7 +32,7 @@ def test_nothing_returns_a_memory_before_it_is_approved(mine: Owner) -> None:
             mine.search(NORTH, as_of=datetime.now(UTC) + timedelta(1), touch=False),
         ]
         ids = [memory.id for memory in mine.list()]
-        alike = mine.upkeep.consolidate(min_size=2, more_than=0, dry_run=True)
+        alike = mine.consolidate(min_size=2, more_than=0, dry_run=True)
         recalled = mine.sql("SELECT id FROM pgrecall.recall(:agent, :query)", query=str(NORTH))
         return [
             *("second" in contents(hits) for hits in searches),
@@ -43,7 +43,7 @@ def test_nothing_returns_a_memory_before_it_is_approved(mine: Owner) -> None:
 
     assert returned() == [False] * 9
     assert [memory.id for memory in mine.list(statuses=["pending"])] == [pending]
-    assert mine.upkeep.approve(pending) == 1
+    assert mine.approve(pending) == 1
     assert returned() == [True] * 9
 
 
@@ -54,8 +54,8 @@ def test_approving_and_rejecting_are_in_the_history_and_concern_nothing_else(min
     theirs = mine.other.add(awaiting("good"))
 
     assert mine.revive([good, bad]) == 0
-    assert mine.upkeep.approve([good, active, forgotten, theirs], **NOTE) == 1
-    assert mine.upkeep.reject([bad, good, active, theirs], **NOTE) == 1
+    assert mine.approve([good, active, forgotten, theirs], **NOTE) == 1
+    assert mine.reject([bad, good, active, theirs], **NOTE) == 1
 
     for memory_id, kind, status in ((good, "approved", "active"), (bad, "archived", "archived")):
         event = mine.event(memory_id, kind)
@@ -65,7 +65,7 @@ def test_approving_and_rejecting_are_in_the_history_and_concern_nothing_else(min
     assert mine.event(bad, "archived").new_values["rule"] == "rejected"
     assert mine.recalled() == ["active", "good"]
     assert mine.other.recalled() == []
-    assert mine.upkeep.approve([good, bad]) == mine.upkeep.reject([good, bad]) == 0
+    assert mine.approve([good, bad]) == mine.reject([good, bad]) == 0
     assert mine.revive(bad) == 1
 
 
@@ -76,7 +76,7 @@ def test_what_was_called_outdated_is_listed_until_it_is_reviewed(mine: Owner) ->
     mine.add(north("Right", importance=1), duplicates="replace")
 
     assert [memory.id for memory in mine.list(needs_review=True, order="id")] == [right, wrong]
-    assert mine.upkeep.approve([right, other]) == mine.upkeep.reject([wrong, other]) == 1
+    assert mine.approve([right, other]) == mine.reject([wrong, other]) == 1
 
     assert list(mine.list(needs_review=True)) == []
     event = mine.event(right, "approved")
@@ -108,9 +108,9 @@ def test_what_waits_changes_nothing_of_what_is_recalled(
     with pytest.raises(
         DuplicateMemory, match=f"{waiting[0]} cannot be approved: memory {tea} says"
     ):
-        mine.upkeep.approve(waiting)
+        mine.approve(waiting)
     assert {mine.read(one).status for one in waiting} == {"pending"}
-    assert mine.upkeep.approve(waiting[2]) == 1
+    assert mine.approve(waiting[2]) == 1
     assert mine.recalled() == ["Rome", "tea"]  # no longer Oslo, as if Rome were said again
 
 
@@ -118,8 +118,8 @@ def test_two_of_one_text_are_not_both_approved(mine: Owner) -> None:
     ids = [mine.add(awaiting("tea")) for _ in range(2)]
 
     with pytest.raises(DuplicateMemory):
-        mine.upkeep.approve(ids)
-    assert mine.upkeep.approve(ids[1]) == 1
+        mine.approve(ids)
+    assert mine.approve(ids[1]) == 1
     assert mine.add(north("tea")) == ids[1]
 
 
@@ -128,7 +128,7 @@ def test_what_takes_the_place_of_another_is_approved_first(mine: Owner) -> None:
 
     with pytest.raises(InvalidMemory, match="approve it, then supersede"):
         mine.supersede(rome, awaiting("Oslo"))
-    mine.upkeep.approve(oslo)
+    mine.approve(oslo)
 
     assert mine.supersede(rome, north("Oslo")) == oslo
     assert mine.recalled() == ["Oslo"]
@@ -140,7 +140,7 @@ def test_a_new_text_under_a_key_waits_and_the_same_again_does_not(mine: Owner) -
     waiting = mine.upsert(awaiting("Oslo", key="home"))
 
     assert (waiting, waiting.outcome, mine.recalled()) == (first, "replaced", ["Bern"])
-    assert mine.upkeep.approve(waiting) == 1
+    assert mine.approve(waiting) == 1
     assert mine.upsert(awaiting("Oslo", key="home")).outcome == "known"
     assert mine.recalled() == ["Oslo"]
     assert mine.read(successor).superseded_by == first
@@ -148,9 +148,9 @@ def test_a_new_text_under_a_key_waits_and_the_same_again_does_not(mine: Owner) -
 
 def test_what_was_approved_is_consolidated_into_what_is_recalled(mine: Owner) -> None:
     ids = mine.add_many([awaiting(f"tea {n}") for n in range(3)])
-    mine.upkeep.approve(ids)
+    mine.approve(ids)
 
-    [done] = mine.upkeep.consolidate(more_than=2, min_similarity=0.5)
+    [done] = mine.consolidate(more_than=2, min_similarity=0.5)
 
     assert mine.read(done.memory_id).status == "active"
 

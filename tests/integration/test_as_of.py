@@ -120,7 +120,7 @@ def test_what_does_not_hold_at_a_moment_is_not_seen(mine: Owner) -> None:
         ):
             hits = mine.search(NORTH, as_of=as_of, touch=False, **filters)
             assert len(hits) == mine.count(as_of=as_of, **filters) == expected, columns
-        mine.upkeep.erase_owner()
+        mine.erase_owner()
 
 
 def use(mine: Owner, ids: list[Any], moment: datetime) -> None:

@@ -62,7 +62,7 @@ def ranked(url: str, strategy: str = "index") -> tuple[str, list[UUID]]:
 def problems(url: str) -> dict[str, str]:
     with psycopg.connect(url) as connection:
         rows = connection.execute("SELECT problem, why FROM pgrecall.health(1)").fetchall()
-    return {problem: why for problem, why in rows if problem not in ("statistics", "upkeep")}
+    return {problem: why for problem, why in rows if problem not in ("statistics", "maintenance")}
 
 
 def program(name: str, *arguments: Any, version: int = 18, **how: Any) -> str:
@@ -132,7 +132,9 @@ def test_a_dump_is_restored_by_who_is_no_superuser(
                 assert "positions are missing" in problems(other)["rank index"]
                 assert ranked(other) == ("exact", before[1])
                 engine = engine_of(restored)
-                assert MemoryRepository(engine).upkeep.run(at_least=1).tasks["build index"] == 1
+                assert (
+                    MemoryRepository(engine).maintenance.run(at_least=1).tasks["build index"] == 1
+                )
             assert ranked(other) == before
             assert problems(other) == {}
             run(other, f"DROP OWNED BY {OWNER}")
@@ -152,7 +154,7 @@ def test_recovery_to_a_moment_brings_the_rank_index_of_that_moment(place: Path) 
         copy = folder(place / "copy")
         program("pg_basebackup", "-d", primary, "-D", copy, "-c", "fast")
         repo.add("zoe", north("after the copy", embedding=at(30), importance=1.0))
-        repo.rank_indexes.maintain(agent_id="zoe", at_least=1)
+        repo.maintenance.run(agent_id="zoe", at_least=1)
         before = ranked(primary)
         moment = value(primary, "SELECT clock_timestamp()::text")
         run(primary, "SELECT pg_sleep(0.01)")

@@ -20,11 +20,11 @@ import pytest
 from sqlalchemy import Connection, Engine, event, text
 
 from pgrecall import (
-    GarbagePolicy,
     JudgedQuery,
     MemoryRepository,
     NewMemory,
     Profile,
+    RetentionPolicy,
     embedded,
     migrate,
     profiles,
@@ -158,7 +158,7 @@ CALLS: dict[str, Call] = {
         query=NORTH,
         relevant=[ID],
     ),
-    "GarbagePolicy": _made(GarbagePolicy, lambda repo, policy: repo.upkeep.collect_garbage(policy)),
+    "RetentionPolicy": _made(RetentionPolicy, lambda repo, policy: repo.maintenance.run(policy)),
     "Profile": (
         lambda repo, **given: repo.search("a", NORTH, profile=Profile(**given)),
         {"name": "a", "signals": {Similarity(): 1.0}},
@@ -262,7 +262,7 @@ WRITTEN = text(
     "(SELECT string_agg(format('%s %s', m.id, m.xmin), ',' ORDER BY id) "
     "FROM pgrecall.agent_memories m), "
     "(SELECT count(*) FROM pgrecall.memory_links), "
-    "(SELECT count(*) FROM pgrecall.gc_runs), (SELECT count(*) FROM pgrecall.rank_indexes)"
+    "(SELECT count(*) FROM pgrecall.maintenance_runs), (SELECT count(*) FROM pgrecall.rank_indexes)"
 )
 
 

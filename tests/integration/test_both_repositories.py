@@ -17,7 +17,7 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
+from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory, RetentionPolicy
 from pgrecall.errors import EmbedderRequired, InvalidVector, MemoryNotFound, SupersessionConflict
 from tests.calls import OF_ALL, operations, shown
 from tests.integration.conftest import OWNED, Work, in_transaction
@@ -70,8 +70,10 @@ def case_of(name: str) -> Case:
 def progress(repo: MemoryRepository) -> list[Any]:
     """What a job tells of its progress."""
     told: list[Any] = []
-    repo.upkeep.collect_garbage(
-        agent_id=A, batch_size=2, on_progress=lambda run: told.append(run.scanned)
+    repo.maintenance.run(
+        RetentionPolicy.grace(),
+        agent_id=A,
+        on_progress=lambda task, done, total: told.append([task.task, done, total]),
     )
     return told
 
@@ -122,11 +124,11 @@ CASES = (
         "supersede, again", lambda r: r.supersede(A, GONE, NEW), (SupersessionConflict, str(GONE))
     ),
     Case(
-        "upkeep.consolidate, summarised",
-        lambda r: r.get(A, r.upkeep.consolidate(A, together, **WHOLE)[0].memory_id),
+        "consolidate, summarised",
+        lambda r: r.get(A, r.consolidate(A, together, **WHOLE)[0].memory_id),
         "5 texts 0",
     ),
-    Case("upkeep.collect_garbage, in batches", progress, [2, 4, 6, 7]),
+    Case("maintenance.run, reported", progress, [["retention", 0, 1]]),
     Case("rank_indexes.drop, built", lambda r: indexed(r).rank_indexes.drop(A), True),
 )
 
@@ -176,7 +178,7 @@ def event_types(engine: Engine) -> Counter[str]:
 LATER = {
     *("add", "add_many", "context", "evaluation.tune", "get", "links.add", "list", "plan"),
     *("rank_indexes.build", "search", "supersede", "transfer.export", "transfer.restore"),
-    *("upkeep.collect_garbage", "upkeep.consolidate", "upkeep.erase_owner", "upsert_many"),
+    *("maintenance.run", "consolidate", "erase_owner", "upsert_many"),
 }
 """Of each way that an operation is carried out some, in the asynchronous repository: what differs
 is how statements are sent, not the operation. That it has every operation is a test of surfaces."""
@@ -219,7 +221,7 @@ def test_callbacks_may_be_coroutines_where_the_repository_is_asynchronous(
 
     repo = awaited(AsyncMemoryRepository(async_engine, embedder=EmbedsLater()), loop.run)
 
-    [one] = repo.upkeep.consolidate(A, summarise, **WHOLE, on_progress=on_progress)
+    [one] = repo.consolidate(A, summarise, **WHOLE, on_progress=on_progress)
 
     assert one.memory_id is not None
     assert read(repo, A, one.memory_id).content == together(["memory"] * 5)
@@ -252,7 +254,7 @@ def test_without_an_embedder_both_say_so(
             repo.search(A, "text")
 
 
-WRITTEN = ("add", "add_many", "search", "upkeep.consolidate", "upkeep.collect_garbage")
+WRITTEN = ("add", "add_many", "search", "consolidate", "maintenance.run")
 """Of each way that an operation is carried out, one."""
 REFUSED = ("add, bad", "update, missing", "record_outcome, missing", "supersede, again")
 BY_NAME = {case.name: case for case in CASES}

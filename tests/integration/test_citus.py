@@ -52,7 +52,7 @@ ON_ALL_NODES = OF_ALL | {"erase, and vacuum"}
 """Operations on all owners, or on whole tables."""
 IN_TWO_PHASES = {
     *("add_many", "delete, by a filter", "transfer.restore", "upsert_many"),
-    *("upkeep.collect_garbage", "upkeep.consolidate", "upkeep.prune", "upkeep.run"),
+    *("consolidate", "maintenance.run"),
 }
 """Operations of several statements, which the coordinator runs: jobs turn limits of time off
 first."""
@@ -154,7 +154,7 @@ def things(session: psycopg.Connection, repo: MemoryRepository) -> dict[str, str
         one.links.add("one", ids[0], ids[1], "one")
         one.record_outcome("one", ids[0], "success", query="onesecret?")
         one.invalidate("one", ids[5])
-    run = session.execute("SELECT begin_garbage_run('one')").fetchall()[0][0]
+    run = session.execute("SELECT _begin_maintenance('one', '{}')").fetchall()[0][0]
     row = session.execute(
         "SELECT to_jsonb(m) - '{embedding,terms}'::text[] FROM agent_memories m "
         "WHERE agent_id = 'one' AND id = %s",
@@ -178,7 +178,7 @@ FUNCTIONS = [
     for call in calls
     # Others have a run that is there already, or work on the node of the positions.
     if not re.search(r"\{relation\}|\{position\}|make_rank_index_here|create_positions", call)
-    and name != "begin_garbage_run"
+    and name != "_begin_maintenance"
 ]
 COMMITTING = [call for calls in PROCEDURES.values() for call in calls]
 

@@ -257,7 +257,7 @@ def test_calls_in_a_transaction_of_the_caller_reach_the_positions(
     assert found[here, index.relation] == {*filled} - gone
     noted = {*filled[:3], *(hit.memory.id for hit in used_by)} - gone
     assert found[here, used_positions(index.relation)] == noted
-    assert repo.upkeep.erase_owner(A).positions >= 96
+    assert repo.erase_owner(A).positions >= 96
     assert positions(session) == {}
 
 
@@ -318,7 +318,7 @@ def test_in_psql_indexes_are_built_maintained_and_dropped(
     fill(repo.teams, "red")
     session.execute("CALL build_rank_index('ada', at_least => 1)")
     fill(repo, "ada", number=30, start=1_000)
-    session.execute("CALL maintain_rank_indexes(at_least => 50)")
+    session.execute("CALL maintain(dry_run => false, at_least => 50)")
 
     states = "SELECT agent_id, due, written FROM rank_index_states(at_least => 50)"
     assert session.execute(states).fetchall() == [("ada", None, 0), ("team:red", None, 0)]

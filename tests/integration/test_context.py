@@ -450,7 +450,7 @@ def test_a_counter_of_ones_own_counts_whatever_is_written(
     repo.update(agent, six, content="six seven eight nine ten", embedding=None, tokens=7)
     repo.supersede(agent, given, note("what comes after it now", 0.5))
     repo.add_many(agent, [note(f"{n}", 0.5, embedding=at(90 + n)) for n in range(4)])
-    repo.upkeep.consolidate(agent, lambda texts: "9_1", min_similarity=0.99, more_than=3)
+    repo.consolidate(agent, lambda texts: "9_1", min_similarity=0.99, more_than=3)
 
     assert then == {"one two three": 3, "four five": 2, "six": 1, "given": 9, "a b c d": 4}
     assert stored_tokens(shared_engine, agent) == {

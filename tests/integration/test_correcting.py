@@ -165,31 +165,25 @@ def test_what_is_to_be_superseded_tomorrow_can_be_forgotten_today(mine: Owner) -
 
 
 def test_another_tier_has_the_expiry_of_its_table_and_is_in_the_history(mine: Owner) -> None:
-    """By promoting, demoting and updates."""
     kept = NOW + 365 * DAY
-    demoted, updated = (mine.add(north(text, tier="medium", expires_at=kept)) for text in "ab")
+    updated = mine.add(north("a", tier="medium", expires_at=kept))
 
-    mine.upkeep.demote(demoted, **NOTE)
     mine.update(updated, tier="short", **NOTE)
 
-    for memory_id, kind in ((demoted, "demoted"), (updated, "updated")):
-        old, new = told(mine, memory_id, kind)
-        expires_at = mine.read(memory_id).expires_at
-        assert abs(expires_at - datetime.now(UTC) - DAY) < timedelta(minutes=1)  # type: ignore[operator]
-        expiries = [datetime.fromisoformat(one.pop("expires_at")) for one in (old, new)]
-        assert (old, new) == ({"tier": "medium"}, {"tier": "short"})
-        assert expiries == [kept, expires_at]
+    old, new = told(mine, updated, "updated")
+    expires_at = mine.read(updated).expires_at
+    assert abs(expires_at - datetime.now(UTC) - DAY) < timedelta(minutes=1)  # type: ignore[operator]
+    expiries = [datetime.fromisoformat(one.pop("expires_at")) for one in (old, new)]
+    assert (old, new) == ({"tier": "medium"}, {"tier": "short"})
+    assert expiries == [kept, expires_at]
     assert mine.update(updated, tier="short").expires_at == mine.read(updated).expires_at
     assert mine.update(updated, tier="long").expires_at is None
     assert mine.update(updated, tier="short", expires_at=kept).expires_at == kept
     assert mine.update(updated, importance=0.9).expires_at == kept
-    mine.upkeep.promote(demoted)
-    assert mine.read(demoted).expires_at is None
 
 
 def test_several_change_at_once_and_those_of_others_are_passed_over(mine: Owner) -> None:
     for verb, kind in (
-        *(("upkeep.promote", "promoted"), ("upkeep.demote", "demoted")),
         *(("invalidate", "forgotten"), ("revive", "revived"), ("delete", "deleted")),
     ):
         team, other = mine.team, mine.other
@@ -213,8 +207,8 @@ def test_expiry_moves_to_a_later_time_and_nothing_else_changes(mine: Owner) -> N
     other = mine.other.add(north("soon", expires_at=soon))
     old = {text: mine.read(memory_id) for text, memory_id in ids.items()}
 
-    assert mine.upkeep.extend_expiry([*ids.values(), other], expires_at=later) == 1
-    assert mine.upkeep.extend_expiry([], expires_at=later) == 0
+    assert mine._extend_expiry([*ids.values(), other], expires_at=later) == 1
+    assert mine._extend_expiry([], expires_at=later) == 0
 
     new = {text: mine.read(memory_id) for text, memory_id in ids.items()}
     assert new == old | {"soon": replace(old["soon"], expires_at=later)}

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import numpy as np
 import pytest
 from sqlalchemy import Engine
 
-from pgrecall import Consolidation, Memory, NewMemory, profiles, score
+from pgrecall import Consolidation, NewMemory
 from pgrecall.errors import InputError
 from tests.conftest import DIMENSIONS
 from tests.integration.compass import Compass
 from tests.integration.owner import Owner, north, plain
-from tests.integration.recalling import DECAYING
 from tests.integration.support import at, before
 
 Similarities = dict[UUID, dict[UUID, float]]
@@ -68,7 +65,7 @@ def crowd(module_engine: Engine) -> Crowd:
 
 
 def clusters(owner: Owner, **asked: Any) -> list[Consolidation]:
-    found: list[Consolidation] = owner.upkeep.consolidate(**asked, dry_run=True)
+    found: list[Consolidation] = owner.consolidate(**asked, dry_run=True)
     return found
 
 
@@ -186,9 +183,7 @@ def test_one_memory_stands_for_its_sources(mine: Owner, by: str) -> None:
         asked.append(texts)
         return "12.5"
 
-    [done] = mine.upkeep.consolidate(
-        summarise if by == "summary" else None, more_than=0, actor="curator"
-    )
+    [done] = mine.consolidate(summarise if by == "summary" else None, more_than=0, actor="curator")
     memory_id, sources, importance = done.memory_id, done.source_ids, done.importance
 
     assert (sources[0], sorted(sources)) == (ids[1], sorted(ids))
@@ -216,7 +211,7 @@ def test_one_memory_stands_for_its_sources(mine: Owner, by: str) -> None:
 def test_the_importance_is_at_most_one(mine: Owner) -> None:
     mine.add_many([north(str(n), embedding=at(n), importance=0.95) for n in range(3)])
 
-    [done] = mine.upkeep.consolidate(more_than=0)
+    [done] = mine.consolidate(more_than=0)
 
     assert done.importance == mine.read(done.memory_id).importance == 1.0
 
@@ -226,7 +221,7 @@ def test_a_summary_may_say_what_is_there_already(mine: Owner, text: str) -> None
     ids = mine.add_many(["0", "1", "2"])
     other = mine.add(NewMemory("90", embedding=at(90), importance=0.2))
 
-    [done] = mine.upkeep.consolidate(lambda _: text, more_than=0)
+    [done] = mine.consolidate(lambda _: text, more_than=0)
 
     assert (done.memory_id == other) == (text == "90")
     assert done.memory_id not in ids
@@ -242,8 +237,8 @@ MEDDLING: dict[str, Meddling] = {
     "forgotten": lambda mine, ids: mine.invalidate(ids[2]),
     "superseded": lambda mine, ids: mine.supersede(ids[0], "45"),
     "deleted": lambda mine, ids: mine.delete(ids[1]),
-    "erased": lambda mine, ids: mine.upkeep.erase_owner(),
-    "consolidated": lambda mine, ids: mine.upkeep.consolidate(more_than=0),
+    "erased": lambda mine, ids: mine.erase_owner(),
+    "consolidated": lambda mine, ids: mine.consolidate(more_than=0),
 }
 
 
@@ -257,7 +252,7 @@ def test_a_cluster_that_was_changed_meanwhile_is_left(mine: Owner, meddle: Meddl
         stored.append(mine.everything())
         return "1.5"
 
-    assert mine.upkeep.consolidate(summarise, more_than=0) == []
+    assert mine.consolidate(summarise, more_than=0) == []
     assert [mine.everything()] == stored
 
 
@@ -274,7 +269,7 @@ def test_a_change_by_a_transaction_begun_before_the_cluster_was_read_counts(
             connection.commit()
             return "1.5"
 
-        assert mine.upkeep.consolidate(summarise, more_than=0) == []
+        assert mine.consolidate(summarise, more_than=0) == []
     assert mine.count(statuses=["consolidated"]) == 0
 
 
@@ -285,7 +280,7 @@ def test_what_was_retrieved_meanwhile_is_consolidated_all_the_same(mine: Owner) 
         mine.touch(ids)
         return "1.5"
 
-    assert len(mine.upkeep.consolidate(summarise, more_than=0)) == 1
+    assert len(mine.consolidate(summarise, more_than=0)) == 1
 
 
 class TooDifficultError(Exception):
@@ -302,16 +297,16 @@ def test_a_summariser_that_fails_leaves_its_cluster_and_what_was_done(mine: Owne
         return "1.5"
 
     with pytest.raises(TooDifficultError):
-        mine.upkeep.consolidate(summarise, more_than=0)
+        mine.consolidate(summarise, more_than=0)
 
     statuses = [mine.read(one).status for one in (*first, *second)]
     assert statuses == ["consolidated"] * 4 + ["active"] * 3
     stored = mine.everything()
     for nothing in (None, "", "  \n", 5, b"bytes"):
         with pytest.raises(InputError, match="summarise must return a text"):
-            mine.upkeep.consolidate(lambda _, nothing=nothing: nothing, more_than=0)
+            mine.consolidate(lambda _, nothing=nothing: nothing, more_than=0)
     with pytest.raises(InputError, match="embed"):  # without an embedder
-        Owner(mine.bind, mine.name).upkeep.consolidate(lambda _: "summary", more_than=0)
+        Owner(mine.bind, mine.name).consolidate(lambda _: "summary", more_than=0)
     assert mine.everything() == stored
 
 
@@ -348,126 +343,6 @@ def test_two_who_consolidate_at_once_do_it_once(mine: Owner) -> None:
 
 
 # Stale tasks, pruning
-
-
-def test_stale_tasks_are_completed(mine: Owner) -> None:
-    now = datetime.now(UTC)
-    old = {"created_at": now - 30 * DAY}
-    tasks: dict[str, Any] = {
-        "stale": {"created_at": now - 7.01 * DAY},
-        "also a task": old | {"memory_type": "x", "additional_types": ["task"]},
-        "touched long ago": old,
-        "fresh": {"created_at": now - 6.99 * DAY},
-        "touched": old,
-        "no task": old | {"memory_type": "Task"},
-        "undated": {"created_at": None},
-        "archived": old,
-    }
-    ids = {
-        text: mine.add(plain(text, **{"memory_type": "task"} | given))
-        for text, given in tasks.items()
-    }
-    mine.put(ids["archived"], status="archived")
-    theirs = mine.other.add(plain("stale", memory_type="task", created_at=now - 30 * DAY))
-    mine.touch([ids["touched"], ids["touched long ago"]])
-    mine.feedback(ids["stale"], "useful")
-    mine.sql(
-        "UPDATE pgrecall.memory_usage SET last_accessed_at = now() - interval '8 days' "
-        "WHERE agent_id = :agent AND memory_id = :id",
-        id=UUID(int=ids["touched long ago"].int),
-    )
-
-    assert mine.upkeep.complete_stale_tasks(actor="curator") == 3
-
-    stale = {"stale", "also a task", "touched long ago"}
-    expected = {text: "completed" if text in stale else "active" for text in ids}
-    expected["archived"] = "archived"
-    assert {text: mine.read(memory_id).status for text, memory_id in ids.items()} == expected
-    told = mine.event(ids["stale"], "completed")
-    assert (told.old_values, told.new_values) == ({"status": "active"}, {"status": "completed"})
-    assert told.actor == "curator"
-    assert mine.other.read(theirs).status == "active"
-    assert mine.upkeep.complete_stale_tasks() == 0
-    assert mine.upkeep.complete_stale_tasks(older_than=6.9 * DAY) == 1
-
-
-@pytest.fixture
-def varied(mine: Owner) -> list[Memory]:
-    """Forty memories that differ in all that a score without a query depends on."""
-    chance, now = random.Random(11), datetime.now(UTC)
-    ids = mine.add_many(
-        [
-            NewMemory(
-                f"memory {n}",
-                embedding=at(n),
-                created_at=None if n % 13 == 0 else now - chance.uniform(0, 90) * DAY,
-                memory_type=chance.choice(["episodic", "task"]),
-                tier=chance.choice(["short", "medium", "long"]),
-                expires_at=None,
-                importance=chance.random(),
-                usefulness=chance.random(),
-                confidence=chance.random(),
-                trust=None if n % 7 == 0 else chance.random(),
-                trust_curve=chance.choice(["hyperbolic", "exponential", "linear", None]),
-                trust_half_life_hours=chance.uniform(10, 500),
-            )
-            for n in range(40)
-        ]
-    )
-    for _ in range(4):
-        mine.touch(chance.sample(ids, 12))
-    return [mine.read(memory_id) for memory_id in ids]
-
-
-def scored(profile: Any, memory: Memory) -> float:
-    names = ("created_at", "last_accessed_at", "retrieval_count", "usefulness", "importance")
-    more = ("confidence", "trust", "trust_curve", "trust_half_life_hours", "tier", "memory_type")
-    chosen = profiles.named(profile) if isinstance(profile, str) else profile
-    return score(chosen, {name: getattr(memory, name) for name in names + more}).score
-
-
-def test_pruning_by_score_archives_what_scores_below(mine: Owner, varied: list[Memory]) -> None:
-    """The library's own score of values is checked elsewhere: here it is the judge."""
-    own = profiles.five_factor.renamed("own")  # which the database does not know by its name
-    decaying = replace(DECAYING, redistribute=False)
-    for profile in ("five_factor", "last_access", "half_life", "trust", "tiered", own, decaying):
-        scores = {memory.id: scored(profile, memory) for memory in varied}
-        ranked = sorted(scores.values())
-        assert ranked[16] - ranked[15] > 1e-6
-
-        pruned = mine.upkeep.prune(below_score=(ranked[15] + ranked[16]) / 2, profile=profile)
-
-        expected = {memory_id for memory_id, value in scores.items() if value < ranked[16]}
-        assert (pruned, archive_memories(mine)) == (16, expected)
-        mine.sql("UPDATE pgrecall.agent_memories SET status = 'active' WHERE agent_id = :agent")
-
-
-def archive_memories(mine: Owner) -> set[UUID]:
-    hits = mine.search(k=100, statuses=["archived"], include_invalid=True, touch=False)
-    return {hit.memory.id for hit in hits}
-
-
-def test_pruning_by_age_and_score_archives_what_can_be_revived(
-    mine: Owner, varied: list[Memory]
-) -> None:
-    limit = datetime.now(UTC) - timedelta(days=20)
-    old = {m.id for m in varied if m.created_at is not None and m.created_at < limit}
-    both = old & {m.id for m in varied if scored("five_factor", m) < 0.25}
-    assert 3 < len(both) < len(old)
-    note = {"reason": "old", "actor": "ines"}
-
-    assert mine.upkeep.prune(older_than=20 * DAY, below_score=0.25, **note) == len(both)
-
-    assert archive_memories(mine) == both
-    told = mine.event(min(both), "archived")
-    assert (told.old_values, told.new_values) == ({"status": "active"}, {"status": "archived"})
-    assert (told.reason, told.actor) == ("old", "ines")
-    assert mine.revive(both) == len(both)
-    among = "SELECT pgrecall.prune(:agent, '1 day', among => :ids)"
-    theirs = mine.other.add(north("a", created_at=before(1000)))
-    some = [UUID(int=one.int) for one in (min(both), theirs)]
-    assert mine.sql(among, ids=[uuid4()]) == [0]
-    assert mine.sql(among, ids=some) == [1]
 
 
 def alike(mine: Owner, count: int, turned: float = 0.0) -> list[UUID]:

@@ -148,30 +148,6 @@ def test_each_call_that_ranks_obeys_and_evaluations_begin_with_it(
     assert evaluated(mine, profiles=["tiered", "hybrid"]) == ["tiered", "hybrid"]
 
 
-def test_prune_scores_by_it_and_by_five_factor_where_none_is_set(
-    engine: Engine, own_url: str
-) -> None:
-    def archived(repo: MemoryRepository, **named: Any) -> int:
-        done = repo.upkeep.prune(A, below_score=0.5, **named)
-        sql(engine, "UPDATE pgrecall.agent_memories SET status = 'active'")
-        return done
-
-    def in_psql(profile: str) -> int:
-        done: int = value(own_url, f"SELECT pgrecall.prune('{A}', below_score => 0.5{profile})")
-        sql(engine, "UPDATE pgrecall.agent_memories SET status = 'active'")
-        return done
-
-    repo = MemoryRepository(engine)
-    by_five_factor = archived(repo, profile="five_factor")
-    by_importance = archived(repo, profile=IMPORTANCE)
-    assert by_five_factor != by_importance == 2
-    assert archived(repo) == in_psql("") == by_five_factor
-    assert archived(MemoryRepository(engine, profile=IMPORTANCE)) == by_importance
-    migrate.set_default_profile(own_url, "hybrid")
-    assert archived(repo) == in_psql("") == archived(repo, profile="hybrid")
-    assert in_psql(", profile => 'five_factor'") == by_five_factor
-
-
 def test_a_search_moves_the_clock_only_where_the_default_says_so(
     engine: Engine, own_url: str
 ) -> None:
@@ -289,7 +265,6 @@ def test_the_command_line_and_the_service_obey(
         assert "by tiered" in said("--profile", "tiered")
         monkeypatch.setenv("PGRECALL_PROFILE", "last_access")
         assert "by last_access" in said()
-        assert command("prune", "--agent", A, "--below-score", "0.01").code == 0
 
 
 def test_a_server_for_models_obeys(engine: Engine, own_url: str) -> None:

@@ -25,7 +25,7 @@ from mcp.client.client import Client
 from sqlalchemy import Engine
 from typer.main import get_command
 
-from pgrecall import GarbagePolicy, Memory, MemoryRepository, NewMemory, migrate
+from pgrecall import Memory, MemoryRepository, NewMemory, RetentionPolicy, migrate
 from pgrecall.cli.main import app
 from tests.integration.serving import Service
 from tests.integration.support import sql
@@ -37,6 +37,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 EXCEPTIONS = {
     ("psql", "recall", "touch"): "looking must not change a ranking; readers may not write",
     ("psql", "*", "actor"): "psql knows who is connected",
+    ("psql", "maintain", "dry_run"): "who calls it by hand sees first what it would do",
 }
 """Where, function or tool, argument → why its default is another one. `docs/concepts.md` has them,
 too. The interface of Memory OS, `/v1`, has the defaults of Memory OS."""
@@ -47,7 +48,6 @@ FUNCTIONS = {
     "remember": "add",
     "new_memory": "add",
     "update_memory": "update",
-    "move_tier": "upkeep.promote",
     "record_feedback": "feedback",
     "link": "links.add",
     "unlink": "links.remove",
@@ -58,7 +58,7 @@ FUNCTIONS = {
     "restore_rows": "transfer.restore",
     "list_memories": "list",
     "build_rank_index": "rank_indexes.build",
-    "maintain_rank_indexes": "rank_indexes.maintain",
+    "maintain": "maintenance.run",
     "drop_rank_index": "rank_indexes.drop",
     "rank_index_states": "rank_indexes.status",
     "judge": "evaluation.judge",
@@ -68,10 +68,10 @@ FUNCTIONS = {
 OTHERWISE = {"most": "limit", "k": "limit", "order_by": "order", "with_events": "events"}
 """Argument of a function → that of the method, unless it has this name."""
 ONLY_IN_PSQL = {
-    "complete_stale_tasks": {"reason"},
     "context": {"max_skips"},
     "default_profile": {"otherwise"},
-    "prune": {"reason"},
+    "health": {"at_least", "max_age"},
+    "maintain": {"within_seconds", "policy"},
     "rank_index_states": {"max_beside", "max_age"},
     "touch": {"accessed", "durable"},
 }
@@ -90,7 +90,7 @@ REQUESTS = {
     "POST /memories/{memory_id}/supersede": "supersede",
     **{
         f"POST /memories/{{memory_id}}/{name.rpartition('.')[2]}": name
-        for name in ("invalidate", "revive", "upkeep.approve", "upkeep.reject")
+        for name in ("invalidate", "revive", "approve", "reject")
     },
     "GET /memories/{memory_id}/links": "links.of",
     "POST /judgements": "evaluation.judge",
@@ -124,9 +124,8 @@ TOOLS = {
 COMMANDS = {
     "judge": "evaluation.judge",
     "outcome": "record_outcome",
-    "trust": "upkeep.adjust_trust",
-    "complete-tasks": "upkeep.complete_stale_tasks",
-    "gc": "upkeep.collect_garbage",
+    "trust": "adjust_trust",
+    "maintain": "maintenance.run",
     "link": "links.add",
     "unlink": "links.remove",
     "links": "links.of",
@@ -165,7 +164,7 @@ def defaults_of(name: str) -> dict[str, Any]:
     """The arguments of a method, and of what it takes, with their defaults."""
     found = defaults_in(method(NOWHERE, name))
     if "policy" in found:
-        found |= {field.name: normal(field.default) for field in fields(GarbagePolicy)}
+        found |= {field.name: normal(field.default) for field in fields(RetentionPolicy)}
         found["policy"] = found["name"]
     return found
 

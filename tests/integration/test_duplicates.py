@@ -633,7 +633,7 @@ END $$
 WRITES: dict[str, Callable[[Owner, UUID], object]] = {
     "update": lambda of, other: of.update(other, content="tea", embedding=None),
     "revive": lambda of, other: of.revive([other]),
-    "approve": lambda of, other: of.upkeep.approve([other]),
+    "approve": lambda of, other: of.approve([other]),
     "add": lambda of, other: of.add(plain("tea")),
     "add_many": lambda of, other: of.add_many([plain("tea"), plain("milk")]),
 }

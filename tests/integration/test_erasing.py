@@ -26,7 +26,7 @@ SECRET = "xyzzysecret"
 VECTOR = [0.11, 0.23, 0.37, 0.41, 0.53, 0.61, 0.79, 0.83]
 TABLES = (
     *("agent_memories", "memory_usage", "memory_events", "memory_links"),
-    *("gc_runs", "rank_indexes", "owner_vectors", "entity_names"),
+    *("maintenance_runs", "rank_indexes", "owner_vectors", "entity_names"),
 )
 
 
@@ -47,7 +47,7 @@ def live(
     mine.links.add(others[0], one)
     mine.links.remove(others[0], one)
     mine.repo.rank_indexes.build(agent_id=mine.name, at_least=1)
-    mine.collect_garbage()
+    mine.maintain()
     mine.links.add(last, others[0])
     mine.feedback(last, "useful", context="stays")
     return one, [before, *others, last]
@@ -108,7 +108,7 @@ def test_an_erasure_is_within_one_owner(mine: Owner) -> None:
     theirs = [owner.everything() for owner in (mine.other, mine.team)]
 
     assert mine.erase([ids[1], UUID(int=4)]).mentions == 3
-    assert mine.upkeep.erase_owner().memories == 2
+    assert mine.erase_owner().memories == 2
 
     assert [owner.everything() for owner in (mine.other, mine.team)] == theirs
 
@@ -140,10 +140,10 @@ def test_nothing_of_an_erased_owner_is_in_any_table(mine: Owner) -> None:
     others = {table: mine.other.rows(table) for table in found}
     [relation] = mine.sql("SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = :agent")
     rows = {table: len(mine.rows(table)) for table in found}
-    counted = mine.upkeep.erase_owner(dry_run=True)
+    counted = mine.erase_owner(dry_run=True)
     so_far: list[tuple[int, int]] = []
 
-    erased = mine.upkeep.erase_owner(
+    erased = mine.erase_owner(
         batch_size=2, on_progress=lambda done, of: so_far.append((done.memories, of))
     )
 
@@ -154,7 +154,7 @@ def test_nothing_of_an_erased_owner_is_in_any_table(mine: Owner) -> None:
     assert not any(mine.rows(table) for table in found)
     assert mine.sql(f"SELECT to_regclass('pgrecall.{relation}')::text") == [None]
     assert {table: mine.other.rows(table) for table in found} == others
-    assert mine.upkeep.erase_owner() == Erased()
+    assert mine.erase_owner() == Erased()
 
 
 def test_an_owner_is_erased_in_psql(mine: Owner, connection: psycopg.Connection[Any]) -> None:
@@ -227,7 +227,7 @@ def test_nothing_that_was_erased_is_on_disk_after_the_tables_were_rewritten(
     live(mine.other, "another", at(30))
 
     if whole:
-        mine.upkeep.erase_owner()
+        mine.erase_owner()
     mine.erase(() if whole else one, vacuum=True)
     assert f"pgrecall.{relation}_position" not in on_disk(disk, needles)["position"]
     disk.execute("VACUUM (FULL, ANALYZE)")

@@ -33,6 +33,7 @@ from pgrecall import (
     NewMemory,
     Profile,
     Rerank,
+    RetentionPolicy,
     profiles,
 )
 from pgrecall.errors import EmbedderRequired, InputError, InvalidVector, UnknownName
@@ -84,7 +85,8 @@ def fill(repo: MemoryRepository, engine: Engine, owner: str, size: int) -> list[
         at = dice.choice([None, before(dice.uniform(-20, 200))])
         sql(engine, usage, owner=owner, id=id_, count=count, at=at)
     repo.invalidate(owner, ids[4::11])
-    repo.upkeep.complete_stale_tasks(owner, older_than=NOW - before(250))
+    stale = RetentionPolicy(stale_tasks_after=NOW - before(250))
+    repo.maintenance.run(stale, agent_id=owner)
     return ids
 
 

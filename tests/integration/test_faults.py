@@ -15,8 +15,15 @@ from sqlalchemy import Engine, QueuePool, create_engine
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from pgrecall import AsyncMemoryRepository, GarbagePolicy, MemoryRepository, NewMemory, import_file
+from pgrecall import (
+    AsyncMemoryRepository,
+    MemoryRepository,
+    NewMemory,
+    RetentionPolicy,
+    import_file,
+)
 from pgrecall.errors import DatabaseTimeout, DatabaseUnavailable
+from pgrecall.lifecycle import maintenance
 from tests.integration.conftest import in_transaction
 from tests.integration.support import NORTH, at, awaited, contents, sql, stored
 
@@ -239,20 +246,20 @@ def test_in_a_callers_transaction_it_raises(engine: Engine, memory_id: UUID) -> 
 
 
 JOBS: dict[str, tuple[Call, str, str, str]] = {
-    "collect_garbage": (
-        lambda repo, _: repo.upkeep.collect_garbage(
-            GarbagePolicy(max_age_hours=0), agent_id="agent", batch_size=1
+    "maintain": (
+        lambda repo, _: repo.maintenance.run(RetentionPolicy(max_age_hours=0), agent_id="agent"),
+        *(
+            "memory_events",
+            "INSERT",
+            "2 memories were archived and 0 deleted, and 0 of 1 tasks done",
         ),
-        *("memory_events", "INSERT", "2 memories were looked at, 2 archived and 0 deleted"),
     ),
     "erase_owner": (
-        lambda repo, _: repo.upkeep.erase_owner("agent", batch_size=1),
+        lambda repo, _: repo.erase_owner("agent", batch_size=1),
         *("agent_memories", "DELETE", "2 of 4 memories are erased"),
     ),
     "consolidate": (
-        lambda repo, _: repo.upkeep.consolidate(
-            "agent", min_similarity=0.9, min_size=2, more_than=0
-        ),
+        lambda repo, _: repo.consolidate("agent", min_similarity=0.9, min_size=2, more_than=0),
         *("agent_memories", "UPDATE", "[01] of 2 clusters are consolidated"),
     ),
 }
@@ -260,10 +267,11 @@ JOBS: dict[str, tuple[Call, str, str, str]] = {
 
 @pytest.mark.parametrize("name", JOBS)
 def test_an_interrupted_job_says_how_far_it_came(
-    engine: Engine, memory_id: UUID, name: str
+    engine: Engine, memory_id: UUID, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     repo = MemoryRepository(engine)
     job, table, when, said = JOBS[name]
+    monkeypatch.setattr(maintenance, "BATCH_SIZE", 1)
     alike = {"more tea": 1, "milk": 90, "more milk": 91}
     memories = [NewMemory(text, embedding=at(angle)) for text, angle in alike.items()]
     _, third, last = [repo.add("agent", memory) for memory in memories]

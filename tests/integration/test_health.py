@@ -32,25 +32,25 @@ def problems(engine: Engine, **given: int) -> dict[str, str]:
     return {problem: why for problem, why in rows if problem not in ("statistics", "dead rows")}
 
 
-def test_it_tells_of_rank_indexes_and_of_the_upkeep(engine: Engine) -> None:
+def test_it_tells_of_rank_indexes_and_of_maintenance(engine: Engine) -> None:
     repo = MemoryRepository(engine)
     assert problems(engine, max_memories=99) == {}
     repo.add_many("large", [north(f"number {n}") for n in range(FEW)])
     assert problems(engine, max_memories=99) == {
         "rank index": "not built yet",
-        "upkeep": "tasks are due, and it never ran",
+        "maintenance": "tasks are due, and it never ran",
     }
 
-    repo.upkeep.run(within=0, at_least=FEW)
-    assert problems(engine, max_memories=99)["upkeep"] == "the last one left 1 tasks"
-    repo.upkeep.run(at_least=FEW)
+    repo.maintenance.run(within=0, at_least=FEW)
+    assert problems(engine, max_memories=99)["maintenance"] == "the last one left 1 tasks"
+    repo.maintenance.run(at_least=FEW)
     assert problems(engine, max_memories=99) == {}
     assert problems(engine, max_memories=FEW - 1) == {"large owner": "more than 19 memories"}
 
     sql(engine, "UPDATE pgrecall.rank_indexes SET space = 0")
     assert "not used" in problems(engine, max_memories=99)["rank index"]
-    sql(engine, "UPDATE pgrecall.gc_runs SET started_at = started_at - interval '3 days'")
-    assert "it last ran" in problems(engine, max_memories=99)["upkeep"]
+    sql(engine, "UPDATE pgrecall.maintenance_runs SET started_at = started_at - interval '3 days'")
+    assert "it last ran" in problems(engine, max_memories=99)["maintenance"]
 
 
 def test_an_index_is_unused_if_no_search_walks_it_though_memories_are_retrieved(
@@ -79,47 +79,47 @@ def test_tables_that_autovacuum_left_are_told(engine: Engine) -> None:
         repo = MemoryRepository(connection)
         repo.add_many("zoe", [north(f"number {n}") for n in range(1_500)])
         connection.exec_driver_sql("SELECT pg_stat_force_next_flush()")
-    states = {one.name: one for one in MemoryRepository(engine).upkeep.health().tables}
+    states = {one.name: one for one in MemoryRepository(engine).maintenance.health().tables}
     assert states["agent_memories"].live >= 1_500
     rows = sql(
         engine, "SELECT name, why, remedy FROM pgrecall.health() WHERE problem = 'statistics'"
     )
     assert "agent_memories" in {name for name, _, _ in rows}
-    assert {remedy for _, _, remedy in rows} == {"pgrecall upkeep run"}
+    assert {remedy for _, _, remedy in rows} == {"pgrecall maintain"}
 
 
 EXPIRE = "UPDATE pgrecall.agent_memories SET expires_at = now() - interval '1 hour' "
 
 
-def test_status_says_what_to_do_and_upkeep_does_it(run: Run, local_url: str) -> None:
+def test_status_says_what_to_do_and_maintenance_does_it(run: Run, local_url: str) -> None:
     with psycopg.connect(local_url, autocommit=True) as connection:
         for table in ("agent_memories", "memory_usage", "memory_events"):
             connection.execute(f"VACUUM ANALYZE pgrecall.{table}".encode())  # others left rows
         connection.execute("VACUUM ANALYZE pgrecall.memory_links, pgrecall.entity_names")
         connection.execute("VACUUM ANALYZE pgrecall.owner_vectors")
-    run("upkeep", "run")
+    run("maintain")
     assert run("status").code == 0
     for owner in (("a",), ("red", "--of-team")):
         run("add", "tea", "--agent", *owner)
     with psycopg.connect(local_url, autocommit=True) as connection:
         connection.execute(EXPIRE)
-        connection.execute("DELETE FROM pgrecall.gc_runs")
+        connection.execute("DELETE FROM pgrecall.maintenance_runs")
 
     status = run("status")
     assert status.code == 1
     assert "it never ran" in status.out
     [record] = run("status", "--json").records
     [problem] = record["problems"]
-    assert (problem["problem"], record["last_upkeep"]) == ("upkeep", None)
-    assert problem["remedy"] == "pgrecall upkeep run"
+    assert (problem["problem"], record["last_maintenance"]) == ("maintenance", None)
+    assert problem["remedy"] == "pgrecall maintain"
 
-    [planned] = run("upkeep", "run", "--dry-run", "--json").records
+    [planned] = run("maintain", "--dry-run", "--json").records
     assert {task["name"] for task in planned["done"]} == {"a", "team:red"}
     assert run("status").code == 1
-    assert "team:red" in run("upkeep", "run").out
-    assert run("upkeep", "run").out.strip() == "nothing is due"
+    assert "team:red" in run("maintain").out
+    assert run("maintain").out.strip() == "nothing is due"
     after = run("status")
-    assert (after.code, "last upkeep" in after.out) == (0, True)
+    assert (after.code, "last maintenance" in after.out) == (0, True)
     assert run("status", "--max-memories", "0").code == 2
 
 

@@ -112,13 +112,13 @@ def test_owners_entities_links_and_notes_are_told_apart_verbatim(
     if name.strip():
         note: dict[str, Any] = {"actor": name, "metadata": {text: [text]}}
         owner.record_outcome(memory_id, "failure", reason=text, **note)
-        owner.upkeep.adjust_trust(memory_id, 0.01, text, **note)
+        owner.adjust_trust(memory_id, 0.01, text, **note)
         owner.feedback(memory_id, "useful", text, **note)
         noted = owner.history(memory_id)[-3:]
         assert {(event.reason, event.actor) for event in noted} == {(text, name)}
         assert all(event.metadata[text] == [text] for event in noted)
     assert owner.delete([memory_id, other]) == 2
-    assert owner.upkeep.erase_owner().events > 0
+    assert owner.erase_owner().events > 0
 
 
 @pytest.mark.parametrize("text", SHORT, ids=lambda text: f"{text!a:.20}")

@@ -15,10 +15,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import psycopg
 import pytest
@@ -27,7 +28,8 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.errors import DatabaseUnavailable
-from pgrecall.lifecycle.garbage import GarbagePolicy
+from pgrecall.lifecycle import maintenance
+from pgrecall.lifecycle.retention import RetentionPolicy
 from tests.integration.compass import North
 from tests.integration.conftest import OWNED
 from tests.integration.support import NORTH, at, awaited, sql
@@ -57,7 +59,7 @@ def two_clusters(repo: MemoryRepository) -> None:
         repo.add(A, memory(n, f"memory {n}", angle, importance=n / 10, tags=[f"t{n}"]))
 
 
-def garbage(repo: MemoryRepository) -> None:
+def poor(repo: MemoryRepository) -> None:
     """To be deleted, archived by each rule, kept, and what was left of memories that are gone."""
     trusts = [0.05, 0.15, 0.9, 0.5, 0.02, 0.9, 0.7, 0.6, 0.8]
     repo.add_many(A, [memory(n, f"memory {n}", trust=trust) for n, trust in enumerate(trusts)])
@@ -85,7 +87,12 @@ BATCH = [
     memory(25, "memory 4", 99),
     memory(0, "known already"),
 ]
-POLICY = GarbagePolicy(max_live=3)
+POLICY = replace(RetentionPolicy.grace(), max_live=3)
+
+
+def maintain(repo: MemoryRepository) -> None:
+    with patch.object(maintenance, "BATCH_SIZE", 5):
+        repo.maintenance.run(POLICY, agent_id=A)
 
 
 def shorter(texts: Sequence[str]) -> str:
@@ -100,24 +107,24 @@ CASES = {
     "upsert_many": Case(
         lambda repo: repo.upsert_many(A, [NewMemory("new", key="k", embedding=NORTH)]), furnish
     ),
-    "prune": Case(lambda repo: repo.upkeep.prune(A, older_than=timedelta(0)), furnish),
     "consolidate": Case(
-        lambda repo: repo.upkeep.consolidate(A, shorter, more_than=3, actor="me"),
+        lambda repo: repo.consolidate(A, shorter, more_than=3, actor="me"),
         two_clusters,
         1 + 2,  # finding, two clusters
     ),
-    "collect_garbage": Case(
-        lambda repo: repo.upkeep.collect_garbage(POLICY, agent_id=A, batch_size=5),
-        garbage,
-        # Beginning; 5 memories, then 4; the cap and a first sweep; a second sweep; ending.
-        1 + 2 + 1 + 1 + 1,
-        frozenset({"gc_runs"}),
+    "maintain": Case(
+        maintain,
+        poor,
+        # Looking, beginning; 5 memories, then 4; the cap and a first sweep; a second sweep; uses of
+        # rank indexes, their tables twice, ending.
+        2 + 2 + 1 + 1 + 4,
+        frozenset({"maintenance_runs"}),
     ),
-    "erase_owner": Case(lambda repo: repo.upkeep.erase_owner(A, batch_size=2), furnish, 7),
+    "erase_owner": Case(lambda repo: repo.erase_owner(A, batch_size=2), furnish, 7),
 }
 """All that are carried out by several statements. Of one statement PostgreSQL itself leaves all or
 nothing; that the others are one is shown by test_storing."""
-ASYNCHRONOUS = ("add_many", "collect_garbage")
+ASYNCHRONOUS = ("add_many", "maintain")
 
 
 class Reaper:
@@ -185,7 +192,7 @@ class Stage:
             self.keeper.execute(self.again)
             return
         case.prepare(MemoryRepository(self.engine))
-        if case.prepare is garbage:
+        if case.prepare is poor:
             orphans(self.engine)
         columns = (
             "SELECT string_agg(quote_ident(attname), ', ') FROM pg_attribute "
@@ -306,7 +313,7 @@ def test_a_client_that_is_killed_leaves_whole_transactions(
     stage: Stage, engine: Engine, database_url: str
 ) -> None:
     """Each transaction lifts limits first: the one after the first batch has just begun."""
-    case = CASES["collect_garbage"]
+    case = CASES["maintain"]
     stage.set(case)
     found: list[dict[str, list[str]]] = []
     stage.reaper.watch(begun=lambda: found.append(dump(engine)))
@@ -314,7 +321,7 @@ def test_a_client_that_is_killed_leaves_whole_transactions(
     stage.set(case)
 
     ended = subprocess.run(
-        [sys.executable, "-c", KILLED, database_url, "collect_garbage", "4"],
+        [sys.executable, "-c", KILLED, database_url, "maintain", "6"],
         cwd=Path(__file__).parents[2],
         capture_output=True,
         check=False,
@@ -322,7 +329,7 @@ def test_a_client_that_is_killed_leaves_whole_transactions(
 
     assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
     wait_until_the_server_has_noticed(engine)
-    assert dump(engine) == found[2]
+    assert dump(engine) == found[3]
 
 
 def wait_until_the_server_has_noticed(engine: Engine) -> None:

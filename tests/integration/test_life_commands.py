@@ -133,14 +133,13 @@ def test_supersede_puts_a_memory_in_the_place_of_another(run: Run, mine: Owner) 
 def test_commands_on_several_memories_tell_how_many(run: Run, mine: Owner) -> None:
     ids = mine.add_many(["one", "two"])
     note = ("--reason", "why", "--actor", "Ann")
-    for there, back in (("invalidate", "revive"), ("demote", "promote")):
-        first = run(there, *ids, UNKNOWN, *note, "--json")
-        second = run(back, ids[0])
+    first = run("invalidate", *ids, UNKNOWN, *note, "--json")
+    second = run("revive", ids[0])
 
-        assert first.records == [{f"{there}d": 2}]
-        assert second.out.strip() == f"1 {back}d"
-        event = mine.history(ids[1])[-1]
-        assert (event.reason, event.actor) == ("why", "Ann")
+    assert first.records == [{"invalidated": 2}]
+    assert second.out.strip() == "1 revived"
+    event = mine.history(ids[1])[-1]
+    assert (event.reason, event.actor) == ("why", "Ann")
     assert run("delete", *ids, ids[1], UNKNOWN, "--json").records == [{"deleted": 2}]
     assert run("delete", ids[0]).out.strip() == "0 deleted"
 
@@ -171,22 +170,6 @@ def test_a_dry_run_of_consolidation_shows_what_says_nearly_the_same(run: Run, mi
     assert (cluster["id"], done | {"id": None}) == (None, cluster)
     assert done["importance"] == pytest.approx(0.6)
     assert {mine.read(id_).status for id_ in ids} == {"consolidated"}
-
-
-def test_tasks_are_completed_and_what_is_old_or_scores_low_is_pruned(run: Run, mine: Owner) -> None:
-    old = datetime.now(UTC) - timedelta(days=8)
-    mine.add(NewMemory("call Ann", memory_type="task", created_at=old))
-    mine.add(NewMemory("old and useless", created_at=old, usefulness=0, confidence=0))
-    mine.add(NewMemory("old and useful", created_at=old, usefulness=1, confidence=1))
-    mine.add(NewMemory("new and useless", usefulness=0, confidence=0))
-
-    assert run("complete-tasks", "--days", "9", "--json").records == [{"completed": 0}]
-    assert run("complete-tasks").out.strip() == "1 task completed"
-    both = run("prune", "--days", "7", "--below-score", "0.2", "--json")
-    by_age = run("prune", "--days", "7", "--reason", "why", "--actor", "Ann")
-
-    assert (both.records, by_age.out.strip()) == ([{"archived": 1}], "1 archived")
-    assert (mine.count(), run("prune").code) == (1, 2)
 
 
 def test_an_erasure_asks_unless_told_not_to(run: Run, mine: Owner) -> None:
@@ -244,52 +227,64 @@ def test_memories_are_erased_by_their_ids(run: Run, mine: Owner) -> None:
     assert (mine.history(one), mine.history(two), mine.count()) == ([], [], 1)
 
 
-# Garbage
+# Maintain
 
 
 @pytest.fixture
-def garbage(mine: Owner) -> list[UUID]:
-    """To be deleted, archived for its trust, archived for its age, and kept."""
+def poor(mine: Owner) -> list[UUID]:
+    """By Grace's rules to be deleted, archived for its trust, archived for its age, and kept."""
     old = datetime.now(UTC) - timedelta(hours=721)
     trusts = {"worst": 0.05, "bad": 0.15, "good": 0.9}
     ids = [mine.add(NewMemory(text, trust=trust)) for text, trust in trusts.items()]
     return [*ids, mine.add(NewMemory("old", trust=0.9, created_at=old))]
 
 
-def test_garbage_is_collected_and_the_run_is_told(
-    run: Run, mine: Owner, garbage: list[UUID]
+def test_maintenance_removes_nothing_unless_a_policy_says_so(
+    run: Run, mine: Owner, poor: list[UUID]
 ) -> None:
-    mine.team.add(NewMemory("of the team", embedding=None, trust=0.0))
-    [foretold] = run("gc", "--dry-run", "--json").records
-    said = run("gc", "--dry-run")
-    untouched = mine.count(), mine.rows("gc_runs")
-    [done] = run("gc", "--policy", "mine", "--batch-size", "1", "--json").records
+    done = run("maintain", "--stale-tasks-after", "7")
 
-    numbers = {"owners": 1, "scanned": 4, "archived": 2, "deleted": 1, "swept": 0}
-    numbers |= {"events": 0, "runs": 0}
-    assert foretold == {"id": None, "dry_run": True, **numbers, "seconds": foretold["seconds"]}
-    assert said.out.startswith(
-        "dry run: 4 live memories scanned, 2 archived, 1 deleted, 0 leftovers, 0 old events and "
-        "0 old runs removed in "
-    )
+    assert (done.code, done.out.strip(), mine.count()) == (0, "nothing is due", len(poor))
+
+
+def test_maintenance_shows_what_a_policy_removes_and_asks(
+    run: Run, mine: Owner, poor: list[UUID]
+) -> None:
+    [foretold] = run("maintain", "--grace", "--dry-run", "--json").records
+    said = run("maintain", "--grace", "--dry-run").out
+    refused = run("maintain", "--grace")
+    declined = run("maintain", "--grace", answer="n\n")
+    untouched = mine.count(), mine.rows("maintenance_runs")
+    done = run("maintain", "--grace", "--policy", "mine", "--json", answer="y\n")
+
+    told = "2 memories archived, 1 deleted"
+    assert f"dry run: {told}" in said
+    assert (refused.code, refused.out, "--yes" in refused.err) == (2, "", True)
+    assert (declined.code, f"dry run: {told}" in declined.err) == (1, True)
     assert untouched == (4, [])
-    assert done == foretold | {"id": done["id"], "dry_run": False, "seconds": done["seconds"]}
-    logged = mine.sql("SELECT id, policy, finished FROM pgrecall.gc_runs WHERE agent_id = :agent")
-    assert logged == [(UUID(done["id"]), "mine", True)]
-    assert (mine.get(garbage[0]), mine.count()) == (None, 1)
+    [record] = done.records
+    changed = {name: record[name] for name in ("id", "dry_run", "seconds")}
+    assert record == foretold | changed
+    assert (record["scanned"], record["archived"], record["deleted"]) == (4, 2, 1)
+    log = "SELECT id, policy->>'name', finished FROM pgrecall.maintenance_runs "
+    logged = mine.sql(f"{log} WHERE agent_id = :agent")
+    assert logged == [(UUID(record["id"]), "mine", True)]
+    assert (mine.get(poor[0]), mine.count()) == (None, 1)
+    assert run("maintain", "--grace", "--yes").out.strip() == "nothing is due"
+    assert run("maintain", "--grace", answer="y\n").out.strip() == "nothing is due"
 
 
-@pytest.mark.usefixtures("garbage")
-def test_each_option_of_the_garbage_collection_counts(run: Run) -> None:
+@pytest.mark.usefixtures("poor")
+def test_each_option_of_a_policy_counts(run: Run) -> None:
     for options, archived, deleted in (
-        ("--any-age", 1, 1),
-        ("--max-age-hours 722", 1, 1),
-        ("--min-trust-threshold 0 --delete-threshold 0", 1, 0),
-        ("--delete-threshold 0.2", 1, 2),
-        ("--min-trust-threshold 1", 3, 1),
-        ("--max-live 0", 3, 1),
+        ("--max-age-hours 700", 1, 0),
+        ("--min-trust-threshold 0.2", 2, 0),
+        ("--grace --max-age-hours 722", 1, 1),
+        ("--grace --min-trust-threshold 0 --delete-threshold 0", 1, 0),
+        ("--grace --delete-threshold 0.2", 1, 2),
+        ("--max-live 0", 4, 0),
     ):
-        [done] = run("gc", "--dry-run", "--json", *options.split()).records
+        [done] = run("maintain", "--dry-run", "--json", *options.split()).records
         assert (done["archived"], done["deleted"]) == (archived, deleted), options
 
 
@@ -422,12 +417,11 @@ def test_every_command_works_on_a_team_and_leaves_the_agent_alone(run: Run, mine
     everything = ("--min-size", "2", "--min-similarity", "0", "--more-than", "1")
     commands: list[tuple[object, ...]] = [
         *(("outcome", one, "success"), ("trust", one, "0.1", "--reason", "why", "--actor", "Ann")),
-        *(("feedback", one, "useful"), ("demote", one)),
-        *(("promote", one), ("invalidate", one), ("revive", one), ("link", one, other)),
+        *(("feedback", one, "useful"), ("invalidate", one), ("revive", one), ("link", one, other)),
         *(("links", one), ("unlink", one, other)),
-        *(("complete-tasks",), ("prune", "--days", "1")),
+        ("maintain", "--max-live", "9", "--yes"),
         *(("supersede", other, "of the team now"), ("history", one), ("consolidate", *everything)),
-        *(("gc",), ("delete", one), ("erase", "--everything", "--yes")),
+        *(("delete", one), ("erase", "--everything", "--yes")),
     ]
 
     done = {str(command[0]): run(*command, *team) for command in commands}
@@ -435,7 +429,7 @@ def test_every_command_works_on_a_team_and_leaves_the_agent_alone(run: Run, mine
     assert {name: result.err for name, result in done.items() if result.code} == {}
     assert [name for name, result in done.items() if not result.records] == []
     numbers = {key: n for result in done.values() for key, n in result.records[0].items()}
-    for name in ("demoted", "promoted", "invalidated", "revived"):
+    for name in ("invalidated", "revived"):
         assert numbers[name] == 1, name
     assert (mine.everything(), mine.team.count()) == (stored, 0)
     assert run("outcome", ours, "success", *team).code == 2
@@ -450,7 +444,7 @@ NO_SUCH_MEMORY: list[tuple[str, ...]] = [
     ("link", ID, UNKNOWN),
 ]
 OTHERS: list[tuple[str, ...]] = [
-    *(("history", ID), ("invalidate", ID), ("revive", ID), ("promote", ID), ("demote", ID)),
+    *(("history", ID), ("invalidate", ID), ("revive", ID)),
     *(("delete", ID), ("links", ID), ("unlink", ID, UNKNOWN)),
 ]
 
@@ -493,7 +487,7 @@ def test_the_first_digits_of_an_id_stand_for_it_unless_they_begin_several(
         done = run(*(names.get(text, text) for text in arguments))
         assert (done.code, done.err) == (0, ""), arguments
         if arguments[0] in ("supersede", "delete"):
-            mine.upkeep.erase_owner()
+            mine.erase_owner()
             mine.add_many([NewMemory(f"memory {id_}", id=id_) for id_ in alike])
 
 
@@ -521,9 +515,9 @@ REFUSED: list[tuple[tuple[str, ...], str]] = [
     (("supersede", ID, "x", "--importance", "nan"), "importance must lie within 0 and 1"),
     (("supersede", ID, "x", "--valid-from", "soon"), "--valid-from"),
     (("invalidate",), "ID"),
-    (("complete-tasks", "--days", "-1"), "older_than"),
-    (("complete-tasks", "--days", "inf"), "--days"),
-    (("prune", "--days", "1e12"), "--days"),
+    (("maintain", "--stale-tasks-after", "-1"), "stale_tasks_after"),
+    (("maintain", "--stale-tasks-after", "inf"), "--stale-tasks-after"),
+    (("maintain", "--max-live", "-1"), "max_live"),
     (("add", "x", "--duplicates", "drop"), "drop"),
     (("add", "x", "--tier", "eternal"), "tier"),
 ]
@@ -567,7 +561,7 @@ def test_what_was_written_cannot_speak_to_the_terminal(run: Run, mine: Owner) ->
         "search": run("search", EVIL, *of, "--tag", EVIL),
         "explain": run("explain", ids[0], EVIL, *of),
         "consolidate": run("consolidate", *cluster, "--actor", EVIL),
-        "gc": run("gc", *of, "--policy", EVIL),
+        "maintain": run("maintain", *of, "--policy", EVIL, "--max-live", "0", "--yes"),
         "erase": run("erase", "--everything", *of, answer="y\n"),
     }
 

@@ -20,7 +20,7 @@ import pytest
 from psycopg.rows import dict_row
 from sqlalchemy import Engine
 
-from pgrecall import NewMemory
+from pgrecall import NewMemory, RetentionPolicy
 from pgrecall.core.memory import UNSET
 from pgrecall.errors import (
     DuplicateMemory,
@@ -156,8 +156,8 @@ class Life:
 
     RULES = (
         *("add", "add_many", "update", "delete", "touch", "record_outcome", "adjust_trust"),
-        *("feedback", "supersede", "invalidate", "revive", "change_tier"),
-        *("complete_stale_tasks", "prune", "erase_owner"),
+        *("feedback", "supersede", "invalidate", "revive"),
+        *("maintain", "erase_owner"),
     )
 
     def __init__(self, of: Owner) -> None:
@@ -490,7 +490,7 @@ class Life:
     def adjust_trust(self, chance: Random) -> None:
         memory_id, delta = self.one(chance), chance.choice([-1.0, -0.6, -0.1, 0.2, 1.0])
         memory = self.memories.get(memory_id)
-        asked = (self.of.upkeep.adjust_trust, memory_id, delta, "seen", "me")
+        asked = (self.of.adjust_trust, memory_id, delta, "seen", "me")
         if memory is None or memory.trust is None:
             refused(MemoryNotFound if memory is None else InvalidMemory, *asked)
         else:
@@ -599,42 +599,25 @@ class Life:
         else:
             assert self.of.revive(ids, force=force) == away
 
-    def change_tier(self, chance: Random) -> None:
-        ids, up = self.some(chance, 3), chance.choice(FLAGS)
-        count = (self.of.upkeep.promote if up else self.of.upkeep.demote)(ids)
-        moved = 0
-        for memory_id in ids & self.memories.keys():
-            memory = self.memories[memory_id]
-            place = TIERS.index(memory.tier) + (1 if up else -1)
-            if 0 <= place < len(TIERS):
-                moved += 1
-                memory.tier = TIERS[place]
-                memory.expires_at = tier_expiry(memory.tier)
-                self.note(memory_id, "promoted" if up else "demoted")
-        assert count == moved
-
     # Curating
 
-    def complete_stale_tasks(self, chance: Random) -> None:
-        age = chance.choice([7, 30]) * DAY
-        old = datetime.now(UTC) - age
-        count = self.of.upkeep.complete_stale_tasks(older_than=age)
-        stale = [
-            i
-            for i, m in self.active().items()
-            if m.memory_type == "task"
-            and m.created_at < old
-            and (m.last_accessed_at is None or m.last_accessed_at < old)
-        ]
-        self.archive_memories(stale, count, "completed")
-
-    def prune(self, chance: Random) -> None:
-        age = chance.choice([5, 20]) * DAY
-        old = datetime.now(UTC) - age
-        count = self.of.upkeep.prune(older_than=age)
-        self.archive_memories(
-            [i for i, m in self.active().items() if m.created_at < old], count, "archived"
-        )
+    def maintain(self, chance: Random) -> None:
+        age, idle = chance.choice([20, 60]) * DAY, chance.choice([7, 30]) * DAY
+        policy = RetentionPolicy(max_age_hours=age / timedelta(hours=1), stale_tasks_after=idle)
+        run = self.of.maintain(policy)
+        now = datetime.now(UTC)
+        archived, completed = list[UUID](), list[UUID]()
+        for memory_id, m in self.memories.items():
+            used = m.last_accessed_at or m.created_at
+            expired = m.expires_at is not None and m.expires_at <= now
+            if m.status == "archived":
+                continue
+            if expired or m.created_at < now - age:
+                archived.append(memory_id)
+            elif m.status == "active" and m.memory_type == "task":
+                completed += [memory_id] if max(used, m.created_at) < now - idle else []
+        self.archive_memories(archived, run.archived, "archived")
+        self.archive_memories(completed, run.completed, "completed")
 
     def archive_memories(self, ids: list[UUID], count: int, status: str) -> None:
         assert count == len(ids)
@@ -644,7 +627,7 @@ class Life:
 
     def erase_owner(self, chance: Random) -> None:
         if chance.random() < 0.2:
-            assert self.of.upkeep.erase_owner().memories == len(self.memories)
+            assert self.of.erase_owner().memories == len(self.memories)
             self.forget_everything()
 
 

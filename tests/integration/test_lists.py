@@ -266,7 +266,7 @@ def test_owners_are_listed_page_by_page(engine: Engine) -> None:
         seen += [one.agent_id for one in page]
         if page.next is None:
             break
-        repo.upkeep.erase_owner(seen[-1] or "")
+        repo.erase_owner(seen[-1] or "")
         page = repo.owners(limit=4, after=page.next)
     assert sorted(filter(None, seen)) == ["ad%", "ada", "adam", "bob", "team", "zoë"]
     rows = sql(engine, "SELECT agent_id, memories FROM pgrecall.owners(prefix => 'ad')")

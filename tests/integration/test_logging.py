@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -79,7 +78,7 @@ def test_a_job_is_a_line_after_those_of_its_transactions(
     either.add_many("agent", [NewMemory(f"{n}", embedding=at(n)) for n in range(3)])
     logged()
 
-    either.upkeep.consolidate("agent", more_than=0)
+    either.consolidate("agent", more_than=0)
 
     facts = logged()
     assert [(one["operation"], one.get("rows")) for one in facts] == [
@@ -141,7 +140,7 @@ def test_no_line_has_a_text_or_a_vector(engine: Engine, caplog: pytest.LogCaptur
     later = repo.supersede("agent", memory_id, SECRET + "!")
     repo.search("agent", SECRET, text=SECRET, tags=[SECRET])
     repo.feedback("agent", later, "useful", SECRET, query=SECRET)
-    repo.upkeep.prune("agent", older_than=timedelta(1), reason=SECRET)
+    repo.invalidate("agent", later, reason=SECRET)
     wrong: tuple[Callable[[], Any], ...] = (
         lambda: repo.add(1, SECRET),  # type: ignore[arg-type]
         lambda: repo.add("agent", SECRET + "\0"),

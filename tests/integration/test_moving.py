@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -19,7 +19,15 @@ import psycopg
 import pytest
 from sqlalchemy import Engine, create_engine, event, text
 
-from pgrecall import MemoryRepository, NewMemory, export_file, import_file, migrate, profiles
+from pgrecall import (
+    MemoryRepository,
+    NewMemory,
+    RetentionPolicy,
+    export_file,
+    import_file,
+    migrate,
+    profiles,
+)
 from pgrecall.errors import DatabaseConflict, InputError
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
@@ -67,9 +75,9 @@ def _live(repo: MemoryRepository, owner: str, size: int, dice: random.Random) ->
     repo.supersede(owner, newer, NewMemory("Newest.", embedding=None), force=True)
     repo.invalidate(owner, two, reason="wrong")
     repo.update(owner, last, importance=1 / 3)
-    repo.upkeep.demote(owner, last)
+    repo.update(owner, last, tier="short")
     if owner == "bob":
-        repo.upkeep.prune(owner, older_than=timedelta(days=300))
+        repo.maintenance.run(RetentionPolicy(max_age_hours=7_200), agent_id=owner)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import Connection, Engine, text
 
-from pgrecall import GarbagePolicy, MemoryRepository, NewMemory
+from pgrecall import MemoryRepository, NewMemory, RetentionPolicy
 from tests.integration.conftest import OWNED
 from tests.integration.support import NORTH, at, read, sql
 
@@ -32,7 +32,7 @@ def filled(repo: MemoryRepository, ids: Pair | None = None) -> Pair:
     repo.touch(NAME, first)
     repo.links.add(NAME, first, second, "next")
     repo.feedback(NAME, first, "useful", "it was")
-    repo.upkeep.collect_garbage(GarbagePolicy(max_age_hours=None), agent_id=NAME)
+    repo.maintenance.run(agent_id=NAME)
     repo.rank_indexes.build(agent_id=NAME, at_least=1)
     return UUID(int=first.int), UUID(int=second.int)
 
@@ -72,13 +72,13 @@ def test_what_is_told_of_a_memory_is_told_to_its_owner_alone(repo: MemoryReposit
         assert (
             own.touch(NAME, first)
             == own.delete(NAME, [first, second])
-            == own.upkeep.erase_owner(NAME).memories
+            == own.erase_owner(NAME).memories
             == 0
         )
 
         kinds = [event.event_type for event in theirs.history(NAME, first)]
         assert kinds == ["initial", "linked", "feedback"]
-        assert theirs.upkeep.erase_owner(NAME).memories == 2
+        assert theirs.erase_owner(NAME).memories == 2
 
 
 WORKS: dict[str, Work] = {
@@ -88,7 +88,7 @@ WORKS: dict[str, Work] = {
     "search and neighbours": lambda repo, ids: repo.search(NAME, NORTH, k=1, expand=1),
     "context": lambda repo, ids: repo.context(NAME, NORTH, max_tokens=100),
     "outcome": lambda repo, ids: repo.record_outcome(NAME, ids[0], "success"),
-    "trust": lambda repo, ids: repo.upkeep.adjust_trust(NAME, ids[0], 0.1, "seen", "Ann"),
+    "trust": lambda repo, ids: repo.adjust_trust(NAME, ids[0], 0.1, "seen", "Ann"),
     "feedback": lambda repo, ids: repo.feedback(NAME, ids[0], "useful", query="q"),
     "update": lambda repo, ids: repo.update(NAME, ids[0], content="3", embedding=NORTH),
     "link": lambda repo, ids: repo.links.add(NAME, ids[1], ids[0]),
@@ -96,18 +96,13 @@ WORKS: dict[str, Work] = {
     "supersede": lambda repo, ids: repo.supersede(NAME, ids[0], NewMemory("new", embedding=NORTH)),
     "invalidate": lambda repo, ids: repo.invalidate(NAME, ids),
     "importance": lambda repo, ids: repo.update(NAME, ids[0], importance=0.9),
-    "demote": lambda repo, ids: repo.upkeep.demote(NAME, ids),
     "say it again": lambda repo, ids: repo.add(NAME, NewMemory("ONE", embedding=NORTH)),
-    "consolidate": lambda repo, ids: repo.upkeep.consolidate(
+    "consolidate": lambda repo, ids: repo.consolidate(
         NAME, min_size=2, more_than=0, min_similarity=0.1
     ),
-    "prune": lambda repo, ids: repo.upkeep.prune(NAME, below_score=1.0),
-    "collect garbage": lambda repo, ids: repo.upkeep.collect_garbage(
-        GarbagePolicy(max_live=0), agent_id=NAME
-    ),
-    "collect all garbage": lambda repo, ids: repo.upkeep.collect_garbage(GarbagePolicy(max_live=0)),
+    "maintain": lambda repo, ids: repo.maintenance.run(RetentionPolicy(max_live=0), agent_id=NAME),
     "delete": lambda repo, ids: repo.delete(NAME, ids),
-    "erase_owner": lambda repo, ids: repo.upkeep.erase_owner(NAME),
+    "erase_owner": lambda repo, ids: repo.erase_owner(NAME),
     "build": lambda repo, ids: repo.rank_indexes.build(at_least=1),
     "drop": lambda repo, ids: repo.rank_indexes.drop(NAME),
 }
@@ -164,8 +159,8 @@ def test_a_team_is_found_by_its_id_as_it_is_stored(repo: MemoryRepository) -> No
     assert len(repo.search("agent", NORTH, teams=[NAME, STORED])) == 2
     assert len(repo.teams.search(STORED, NORTH, teams=[NAME])) == 2
     assert repo.teams.get(STORED, first) == repo.teams.get(NAME, first)
-    assert repo.teams.upkeep.collect_garbage(agent_id=STORED).scanned == 2
+    assert repo.teams.maintenance.run(RetentionPolicy(max_live=1), agent_id=STORED).archived == 1
     assert [status.agent_id for status in repo.teams.rank_indexes.status(agent_id=STORED)] == [
         STORED
     ]
-    assert repo.teams.upkeep.erase_owner(STORED).memories == 2
+    assert repo.teams.erase_owner(STORED).memories == 2

@@ -30,7 +30,7 @@ def test_changes_are_told_newest_first_of_one_owner_and_of_all(
     def told(**asked: object) -> list[tuple[str | None, str, str | None]]:
         return [
             (one.agent_id, one.event.event_type, one.event.actor)
-            for one in repo.upkeep.changes(**asked)  # type: ignore[arg-type]
+            for one in repo.changes(**asked)  # type: ignore[arg-type]
         ]
 
     of_zoe = [("zoe", "deleted", "nightly"), ("zoe", "updated", "ann")]
@@ -39,7 +39,7 @@ def test_changes_are_told_newest_first_of_one_owner_and_of_all(
     assert told(limit=1) == of_zoe[:1]
     assert told(actor="ann") == of_zoe[1:]
     assert told(since=datetime.now(UTC) + timedelta(minutes=1)) == []
-    [of_team] = repo.teams.upkeep.changes()
+    [of_team] = repo.teams.changes()
     assert (of_team.team_id, of_team.content) == ("red", "of a team")
     sql(engine, "UPDATE pgrecall.memory_events SET occurred_at = now() - interval '3 days'")
     sql(engine, "UPDATE pgrecall.agent_memories SET inserted_at = now() - interval '3 days'")

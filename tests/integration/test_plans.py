@@ -25,7 +25,15 @@ from psycopg import sql as psql
 from sqlalchemy import Engine, create_engine, event, func, make_url, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile, migrate, profiles
+from pgrecall import (
+    JudgedQuery,
+    MemoryRepository,
+    NewMemory,
+    Profile,
+    RetentionPolicy,
+    migrate,
+    profiles,
+)
 from pgrecall.core.resources import sql_folder
 from pgrecall.core.vectors import EmbeddingType
 from pgrecall.execution.inspection import LAYOUTS
@@ -608,7 +616,7 @@ def _use(repo: MemoryRepository) -> None:
     repo.search("ann", NORTH, query_text="tea milk")
     repo.explain("ann", second, NORTH, query_text="tea milk")
     repo.invalidate("ann", [second])
-    repo.upkeep.collect_garbage(agent_id="ann")
+    repo.maintenance.run(RetentionPolicy.grace(), agent_id="ann")
     repo.rank_indexes.build(agent_id="ann", at_least=1)
     repo.search("ann", NORTH, query_text="tea milk", strategy="index")
 

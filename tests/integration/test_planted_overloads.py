@@ -137,8 +137,7 @@ def test_functions_find_names_in_our_schema_alone_and_views_see_what_their_reade
         "AND prosqlbody IS NULL "
         "AND NOT 'search_path=pgrecall, pg_temp' = ANY (coalesce(proconfig, '{}')) ORDER BY 1",
     ) == [
-        *("build_rank_index", "collect_garbage", "distribute", "erase_owner"),
-        *("maintain_rank_indexes", "upkeep"),
+        *("_maintain_rank_index", "build_rank_index", "distribute", "erase_owner", "maintain"),
     ]
     assert value(
         shared_url,
@@ -152,14 +151,14 @@ COMMANDS = """
     search tea --tag a --query-entity x; search tea --plan; explain ONE tea;
     context tea; outcome ONE success; feedback ONE useful; judge ONE tea;
     trust ONE 0.1 --reason r --actor who; history ONE; supersede ONE another; invalidate TWO;
-    revive TWO; approve TWO; promote TWO; demote TWO; reject TWO;
-    consolidate --more-than 1 --dry-run; consolidate --more-than 1; complete-tasks;
-    upkeep run; prune --days 900;
-    gc --dry-run; gc --max-live 100; link TWO THREE; links TWO; unlink TWO THREE;
+    revive TWO; approve TWO; reject TWO;
+    consolidate --more-than 1 --dry-run; consolidate --more-than 1;
+    maintain; maintain --dry-run; maintain --max-live 100 --yes;
+    link TWO THREE; links TWO; unlink TWO THREE;
     profiles show --installed;
     profiles show hybrid --installed; profiles install FOLDER/mine.toml; profiles default mine;
     evaluate FOLDER/judged.jsonl --agent a; tune FOLDER/judged.jsonl --agent a;
-    index build --at-least 1; index list; index maintain; index drop;
+    index build --at-least 1; index list; index drop;
     export FOLDER/all.jsonl; import FOLDER/all.jsonl; delete --tag a --tag none --yes;
     delete THREE --yes; erase FOUR --yes; keys create --owner a --json;
     keys list; keys revoke KEY; status; migrate up;
@@ -258,8 +257,7 @@ def test_no_statement_on_an_engine_of_a_caller_calls_what_was_planted(
             ]
             repo.evaluation.evaluate("a", judged)
             repo.evaluation.tune("a", judged)
-            assert repo.upkeep.prune("a", below_score=0.0) == 0
-            assert repo.upkeep.erase_owner("a").memories == 1
+            assert repo.erase_owner("a").memories == 1
         if kind == "sync":
             engine.dispose()
         else:

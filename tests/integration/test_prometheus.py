@@ -59,7 +59,7 @@ def test_queries_of_the_dashboard_and_of_the_rules_find_what_the_service_shows(
             assert httpx.post(f"http://{address}/search?owner=zoe", json={"query": 7}).is_error
             with prometheus(address, tmp_path) as ask:
                 for query in queries_of_dashboard():
-                    if not re.search("refused|upkeep", query):  # none yet
+                    if not re.search("refused|maintenance", query):  # none yet
                         until(partial(found, ask, query))
                 until(lambda: all(rule["health"] == "ok" for rule in evaluated(ask)))
                 assert {

@@ -21,6 +21,7 @@ from sqlalchemy.exc import OperationalError
 
 from pgrecall import Added, MemoryRepository, NewMemory
 from pgrecall.core.ids import id_of_key
+from pgrecall.core.limits import TIERS
 from pgrecall.errors import (
     DatabaseConflict,
     DuplicateMemory,
@@ -28,8 +29,9 @@ from pgrecall.errors import (
     MemoryNotFound,
     SupersessionConflict,
 )
+from pgrecall.lifecycle import maintenance
 from pgrecall.lifecycle.event import Event
-from pgrecall.lifecycle.garbage import GarbagePolicy
+from pgrecall.lifecycle.retention import RetentionPolicy
 from tests.integration.owner import Owner
 from tests.integration.support import at
 from tests.migrations.asking import wait_until
@@ -498,22 +500,25 @@ def test_an_upsert_locks_successors_in_the_order_of_all(crowd: Engine, mine: Own
         assert (revived.result(), upserted.result().outcome) == (1, "replaced")
 
 
-# Everything beside the garbage collection
+# Everything beside maintenance
 
 
 KINDS = ("add", "touch", "touch", "outcome", "delete", "feedback")
 
 
-def test_garbage_is_collected_beside_writers_and_twice_at_once(mine: Owner) -> None:
+def test_maintenance_runs_beside_writers_and_twice_at_once(
+    mine: Owner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "BATCH_SIZE", 7)
     bad = [new(f"bad {n}", trust=0.01) for n in range(60)]
     poor = [new(f"poor {n}", trust=0.15) for n in range(60)]
     good = [new(f"good {n}", trust=0.9) for n in range(30)]
     ids = [UUID(int=one.int) for one in mine.add_many([*bad, *poor, *good])]
     runs = []
 
-    def collector() -> Counter[str]:
+    def maintainer() -> Counter[str]:
         for _ in range(4):
-            runs.append(mine.collect_garbage(batch_size=7))
+            runs.append(mine.maintain(RetentionPolicy.grace()))
         return Counter()
 
     def writer(n: int) -> Counter[str]:
@@ -538,11 +543,10 @@ def test_garbage_is_collected_beside_writers_and_twice_at_once(mine: Owner) -> N
                         pass  # it may have been deleted after it was noted
         return done
 
-    every = at_once(lambda n: collector() if n < 2 else writer(n), 2 + CLIENTS)
+    every = at_once(lambda n: maintainer() if n < 2 else writer(n), 2 + CLIENTS)
     done: Counter[str] = total(every)
-    last = mine.collect_garbage()
+    runs.append(mine.maintain(RetentionPolicy.grace()))
 
-    runs.append(last)
     noted = Counter(event_types(mine))
     assert noted["initial"] == len(ids) + done["initial"]
     assert noted["deleted"] == done["deleted"] + sum(run.deleted for run in runs)
@@ -557,18 +561,23 @@ def test_garbage_is_collected_beside_writers_and_twice_at_once(mine: Owner) -> N
     assert mine.sql(twice) == []
     left = "SELECT id FROM pgrecall.agent_memories WHERE status <> 'archived' AND trust < 0.2"
     assert mine.sql(left) == []
-    for number in ("scanned", "archived", "deleted", "swept"):
-        logged = mine.sql(f"SELECT sum({number}), bool_and(finished) FROM pgrecall.gc_runs")
+    for number in ("scanned", "archived", "deleted", "orphans"):
+        logged = mine.sql(
+            f"SELECT sum({number}), bool_and(finished) FROM pgrecall.maintenance_runs"
+        )
         assert logged == [(sum(getattr(run, number) for run in runs), True)]
     assert_nothing_is_left_over(mine)
 
 
-def test_two_collections_at_once_keep_as_many_as_the_cap_says(mine: Owner) -> None:
+def test_two_runs_at_once_keep_as_many_as_the_cap_says(
+    mine: Owner, monkeypatch: pytest.MonkeyPatch
+) -> None:
     trusts = [(n + 1) / 400 + 0.3 for n in range(80)]
     mine.add_many([new(str(n), trust=trust) for n, trust in enumerate(trusts)])
-    policy = GarbagePolicy(max_live=30)
+    policy = RetentionPolicy(max_live=30)
+    monkeypatch.setattr(maintenance, "BATCH_SIZE", 9)
 
-    at_once(lambda _: mine.collect_garbage(policy, batch_size=9))
+    at_once(lambda _: mine.maintain(policy))
 
     live = mine.sql("SELECT trust FROM pgrecall.agent_memories WHERE status = 'active'")
     assert sorted(live) == trusts[-30:]
@@ -580,14 +589,12 @@ def test_two_collections_at_once_keep_as_many_as_the_cap_says(mine: Owner) -> No
 
 Change = Callable[[Owner, list[UUID], random.Random], int]
 OPERATIONS_OF_ALL: dict[str, Change] = {
-    "promoted": lambda mine, ids, _: mine.upkeep.promote(ids),
-    "demoted": lambda mine, ids, _: mine.upkeep.demote(ids),
     "linked": lambda mine, ids, chance: mine.links.add(*ids[:2], weight=chance.random()) is None,
     "unlinked": lambda mine, ids, _: mine.links.remove(ids[0], ids[1]),
     "forgotten": lambda mine, ids, _: mine.invalidate(ids),
     "revived": lambda mine, ids, _: mine.revive(ids),
     "updated": lambda mine, ids, chance: (
-        mine.update(ids[0], subject=str(chance.random()), importance=chance.random()) is not None
+        mine.update(ids[0], tier=chance.choice(TIERS), importance=chance.random()) is not None
     ),
 }
 """By the events they leave, and how many."""
@@ -614,7 +621,7 @@ def test_a_mix_of_all_changes_meets_no_conflict_and_leaves_every_event(mine: Own
         memory = mine.read(memory_id)
         last = {name: value for one in history for name, value in one.new_values.items()}
         assert memory.importance == last.get("importance", 0.5)
-        assert memory.tier == last["tier"]
+        assert memory.tier == last.get("tier", memory.tier)
 
 
 def test_what_all_delete_is_deleted_and_noted_once(mine: Owner) -> None:
@@ -636,7 +643,7 @@ def test_an_owner_is_erased_after_a_build_that_is_under_way(own_engine: Engine) 
     with ThreadPoolExecutor(1) as threads:
         with own_engine.begin() as connection:
             connection.exec_driver_sql(f"SELECT {lock}")
-            erased = threads.submit(mine.upkeep.erase_owner)
+            erased = threads.submit(mine.erase_owner)
             while not mine.sql(waiting):
                 assert not erased.done()
             assert mine.count() == 0
@@ -666,10 +673,8 @@ def assert_chained(history: Sequence[Event]) -> None:
 
 
 def assert_nothing_is_left_over(mine: Owner) -> None:
-    """No counter or link without its memory once the garbage has been collected."""
-    mine.collect_garbage(
-        GarbagePolicy(min_trust_threshold=None, delete_threshold=None, max_age_hours=None)
-    )
+    """No counter or link without its memory after maintenance."""
+    mine.maintain()
     there = "SELECT id FROM pgrecall.agent_memories"
     for table, column in (
         ("memory_usage", "memory_id"),

@@ -318,8 +318,7 @@ def test_a_writer_that_never_ends_is_a_conflict(
         with pytest.raises(DatabaseConflict, match=r"has not ended.*end it and build again"):
             site.build()
         site.run(AGED)
-        with pytest.raises(DatabaseConflict, match="has not ended"):
-            maintain(site.repo)
+        assert site.repo.maintenance.run(at_least=1).tasks["left"] == 1
         assert site.values("SELECT pgrecall.await_writers('agent', 0.1)") == [None]
 
     site.assert_only(old)
@@ -467,9 +466,9 @@ def test_parameters_are_checked(site: Site) -> None:
         name = next(reversed(options))
         with pytest.raises(InputError, match=name):
             repo.rank_indexes.build(agent_id=A, **{"at_least": 1} | options)
-        if name != "as_of":
+        if name == "at_least":
             with pytest.raises(InputError, match=name):
-                repo.rank_indexes.maintain(**{"at_least": 1} | options)
+                repo.maintenance.run(**options)
     indexes = repo.rank_indexes
     for agent_id in ("", "x" * 201, "a\0b", 7, b"agent"):
         for work in (indexes.build, indexes.drop, indexes.status):
@@ -594,7 +593,7 @@ def test_a_session_that_has_built_often_knows_the_language_of_now(own_site: Site
 def test_by_hand_an_index_is_built_maintained_and_dropped(site: Site) -> None:
     fill(site.repo)
     states = "SELECT due FROM pgrecall.rank_index_states('agent', 100)"
-    maintained = "CALL pgrecall.maintain_rank_indexes(at_least => 100)"
+    maintained = "CALL pgrecall.maintain(dry_run => false, at_least => 100)"
     assert site.values(states) == ["not built yet"]
     site.run("CALL pgrecall.build_rank_index('agent', at_least => 100, m => 8)")
     [status] = site.repo.rank_indexes.status(agent_id=A)

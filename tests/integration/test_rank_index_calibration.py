@@ -268,7 +268,7 @@ def test_constants_are_those_of_python(connection: Connection) -> None:
         parts = [one.removeprefix("IN ").split(" ", 1) for one in arguments.split(", ")]
         return {name: rest.partition(" DEFAULT ")[2] or None for name, rest in parts}
 
-    for name in ("make_rank_index", "build_rank_index", "maintain_rank_indexes"):
+    for name in ("make_rank_index", "build_rank_index"):
         known = defaults(name)
         expected = (str(AT_LEAST), str(M), str(EF_CONSTRUCTION))
         assert (known["at_least"], known["m"], known["ef_construction"]) == expected

@@ -93,7 +93,7 @@ def test_without_an_agent_those_with_many_memories_are_built_or_none(
 
     assert run("index", "build").out.strip() == nothing
     assert run("index", "list").out.strip() == none
-    assert (nobody.code, nobody.out, run("index", "maintain", "--json").out) == (0, "", "")
+    assert (nobody.code, nobody.out) == (0, "")
     built = run("index", "build", "--at-least", "20", "--json").records
     assert [record["agent_id"] for record in built] == ["a", "large"]
 
@@ -105,8 +105,6 @@ def test_bad_input_ends_with_two_and_its_reason(
         (("build", "--m", "many"), "--m"),
         (("build", "--m", "60", "--ef-construction", "119"), "twice m"),
         (("build", "--at-least", "0"), "at_least"),
-        (("maintain", "--m", "101"), "m must"),
-        (("maintain", "--at-least", "-1"), "at_least"),
         (("list", "--at-least", "0"), "at_least"),
         (("list", "--agent", "x" * 201), "agent"),
         (("drop",), "--agent"),
@@ -125,7 +123,7 @@ def test_what_keeps_commands_from_working_is_told(
     run: Run, repo: MemoryRepository, local_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nowhere = "postgresql://127.0.0.1:9/nothing"
-    for command in (("build",), ("maintain",), ("list",), ("drop", "-a", "a")):
+    for command in (("build",), ("list",), ("drop", "-a", "a")):
         elsewhere = run("index", *command, "--schema", "elsewhere")
         unreached = run("index", *command, "--database-url", nowhere)
         assert (elsewhere.code, unreached.code) == (4, 3)
@@ -138,29 +136,30 @@ def test_what_keeps_commands_from_working_is_told(
     assert "has not ended" in done.err
     for arguments in ((), ("--help",)):
         shown = run("index", *arguments)
-        names = ("build", "maintain", "list", "drop")
+        names = ("build", "list", "drop")
         assert all(name in shown.out + shown.err for name in names)
 
 
 def test_maintenance_builds_and_drops_what_is_due_and_says_when_nothing_is(
     run: Run, repo: MemoryRepository, local_url: str
 ) -> None:
-    built = run("index", "maintain", "--at-least", "50")
-    nothing = run("index", "maintain", "--at-least", "50")
+    built = run("maintain", "--at-least", "50")
+    nothing = run("maintain", "--at-least", "50")
     run_sql(local_url, AGED)
     [old] = run("index", "list", "--json").records
     assert old["due"] == "40 days old"
     assert "40 days old" in run("index", "list").out
-    [again] = run("index", "maintain", "--at-least", "50", "--json").records
+    [again] = run("maintain", "--at-least", "50", "--json").records
+    [new] = run("index", "list", "--json").records
 
     assert (built.code, nothing.code) == (0, 0)
-    assert cells(built.out.splitlines()[-1])[:2] == ["a", str(FILLED)]
+    assert "build index" in built.out
     assert nothing.out.strip() == "nothing is due"
-    assert (again["agent_id"], again["at_least"], again["m"]) == ("a", 50, M)
-    assert tables_of(local_url) == [again["relation"]]
+    assert [(task["task"], task["name"]) for task in again["done"]] == [("build index", "a")]
+    assert (new["due"], tables_of(local_url)) == (None, [new["index"]["relation"]])
     run_sql(local_url, "DELETE FROM pgrecall.agent_memories")
-    shrunk = run("index", "maintain")
-    assert (shrunk.code, shrunk.out.strip()) == (0, "nothing is due")
+    shrunk = run("maintain")
+    assert (shrunk.code, "drop index" in shrunk.out) == (0, True)
     assert tables_of(local_url) == []
 
 
@@ -212,7 +211,7 @@ def test_every_command_works_on_a_team(run: Run, repo: MemoryRepository) -> None
 
     assert (built["agent_id"], built["memories"]) == ("team:a", 80)
     assert listed["index"]["relation"] == built["relation"]
-    kept = run("index", "maintain", "--of-team", "--at-least", "50")
+    kept = run("maintain", *team, "--at-least", "50")
     assert kept.out.strip() == "nothing is due"
     assert run("index", "list", "--json").records == []
     assert run("index", "drop", *team, "--json").records == [{"dropped": True}]
@@ -222,7 +221,7 @@ def test_hostile_names_move_no_terminal_and_break_no_table(
     run: Run, repo: MemoryRepository, local_url: str
 ) -> None:
     repo.add_many(EVIL, TEXTS[:20])
-    repo.upkeep.erase_owner("a")
+    repo.erase_owner("a")
     many, of_evil = ("--at-least", "20"), ("-a", EVIL)
     shown = [run("index", "list", *many), run("index", "build", *of_evil, "--at-least", "1")]
     shown.append(run("index", "list"))
@@ -230,7 +229,7 @@ def test_hostile_names_move_no_terminal_and_break_no_table(
     [listed] = run("index", "list", "--json").records
     run_sql(local_url, AGED)
     status = run("status")  # exits with 1, since its index is due
-    shown += [run("index", "list"), run("index", "maintain", *many)]
+    shown += [run("index", "list"), run("maintain", *many)]
     others.append(run("index", "drop", *of_evil))
 
     assert listed["agent_id"] == EVIL

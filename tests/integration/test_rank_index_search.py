@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, NullPool, create_engine
 
-from pgrecall import Hits, MemoryRepository, NewMemory, Profile, profiles, score
+from pgrecall import Hits, MemoryRepository, NewMemory, Profile, RetentionPolicy, profiles, score
 from pgrecall.errors import DatabaseError, InputError
 from pgrecall.rank_index.space import AXES, Missing
 from tests.conftest import DIMENSIONS
@@ -148,7 +148,7 @@ def own(world: World, agent: str) -> Iterator[Owner]:
     owner = Owner(world.engine, agent)
     yield owner
     for one in (owner, owner.team):
-        one.upkeep.erase_owner()
+        one.erase_owner()
         one.rank_indexes.drop()
 
 
@@ -317,7 +317,7 @@ BETTERED: dict[str, tuple[str, Change]] = {
     "touched": ("recency", lambda r, m: r.touch(BIG, m)),
     "dated anew": ("recency", lambda r, m: r.update(BIG, m, created_at=datetime.now(UTC))),
     "gone well": ("trust", lambda r, m: [r.record_outcome(BIG, m, "success") for _ in range(40)]),
-    "trusted": ("trust", lambda r, m: r.upkeep.adjust_trust(BIG, m, 1.0, "checked", "me")),
+    "trusted": ("trust", lambda r, m: r.adjust_trust(BIG, m, 1.0, "checked", "me")),
 }
 
 
@@ -388,8 +388,8 @@ WORSENED: dict[str, Change] = {
     "expired": lambda r, m: r.update(BIG, m, expires_at=ago(0.5)),
     "no longer valid": lambda r, m: r.update(BIG, m, valid_until=ago(0.5)),
     "not valid yet": lambda r, m: r.update(BIG, m, valid_from=MOMENT + timedelta(days=900)),
-    "archived": lambda r, _: r.upkeep.prune(BIG, older_than=timedelta(days=20)),
-    "erased": lambda r, _: r.upkeep.erase_owner(BIG),
+    "archived": lambda r, _: r.maintenance.run(RetentionPolicy(max_age_hours=480), agent_id=BIG),
+    "erased": lambda r, _: r.erase_owner(BIG),
 }
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -43,7 +44,7 @@ BY_USE: dict[str, Any] = {
 }
 BY_LATEST: dict[str, Any] = {"profile": "half_life"}
 BESIDE = "SELECT unnest(pgrecall.memories_beside('agent'))"
-BY_PSQL = "CALL pgrecall.maintain_rank_indexes(at_least => 1)"
+BY_PSQL = "CALL pgrecall.maintain(dry_run => false, at_least => 1)"
 BY_MEANING: dict[str, Any] = {"profile": "last_access", "weights": {"similarity": 1.0}}
 BY_AGE: dict[str, Any] = {"profile": "five_factor", "weights": {"similarity": 0.1, "recency": 0.9}}
 
@@ -189,7 +190,7 @@ def test_deleted_memories_leave_both_tables(site: Site) -> None:
     index = running.result()
     assert site.used(index) == [filled[4]]
     assert not {*filled[:4]} & {*site.positions(index)}
-    site.repo.upkeep.erase_owner(A)
+    site.repo.erase_owner(A)
     assert site.tables() == []
 
 
@@ -364,6 +365,12 @@ def test_only_what_differs_is_written(site: Site) -> None:
     assert {one for one in after if after[one] != before[one]} == {stored[1]}
 
 
+def archive(site: Site, memory_id: UUID) -> None:
+    ids = f"'{{{memory_id}}}'"
+    given = f"'{A}', {ids}, 'archived', '{{}}', 'why', 'who', '{{}}'"
+    site.run(f"SELECT pgrecall.archive_memories({given})")
+
+
 def test_what_changes_no_position_is_beside_no_index(site: Site) -> None:
     stored = fill(site.repo)
     index = site.build()
@@ -373,7 +380,7 @@ def test_what_changes_no_position_is_beside_no_index(site: Site) -> None:
     site.repo.links.remove(A, stored[0], stored[1], "related")
     assert site.values(BESIDE) == []
 
-    site.run(f"SELECT pgrecall.prune('{A}', '0 s', among => '{{{stored[5]}}}')")
+    archive(site, stored[5])
     site.repo.delete(A, stored[6])
 
     assert {*site.values(BESIDE)} == {stored[5], stored[6]}
@@ -385,7 +392,7 @@ def test_archived_memories_give_their_place_in_the_graph_to_others(site: Site) -
     stored = fill(site.repo)
     index = site.build()
     site.repo.touch(A, stored[:2])
-    site.run(f"SELECT pgrecall.prune('{A}', '0 s', among => '{{{stored[0]}}}')")
+    archive(site, stored[0])
 
     maintain(site.repo)
 

@@ -21,7 +21,7 @@ from tests.integration.test_both_repositories import A, case_of, check, furnish
 from tests.migrations.asking import run
 
 COUNTING = ("search", "search_many", "context")
-ELSEWHERE = {"rank_indexes.status", "upkeep.health"}
+ELSEWHERE = {"rank_indexes.status", "maintenance.health"}
 """What readers may call as well, though no replica answers it."""
 
 

@@ -95,10 +95,9 @@ update_memory('one', <memory>, '{"content": "quite new", "embedding": null}')
 ALL_CALLS = together(
     ON_ALL,
     """
-collect_garbage_batch('one', begin_garbage_run('one', 0.9, 1, 0.8))
+_retain_batch('one', _begin_maintenance('one', '{"min_trust_threshold": 0.9,
+    "max_age_hours": 1, "delete_threshold": 0.8, "stale_tasks_after": "1 day"}'))
 consolidate('one', min_similarity => 0.5, newest => 20)
-prune('one', '1 day')
-prune('one', '1 day', among => ARRAY[<memory>, <other>])
 recall('one', query_text => 'memory 1', profile => 'hybrid')
 remember('one', 'new', <vector>, near_duplicates => 0.9)
 """,
@@ -138,7 +137,7 @@ def large(server_url: str, template: str, request: pytest.FixtureRequest) -> Ite
             "SELECT content, id FROM pgrecall.agent_memories WHERE agent_id = %s", [AGENT]
         )
         ids: dict[str, UUID] = dict(named.fetchall())
-        run = connection.execute("SELECT pgrecall.begin_garbage_run(%s)", [AGENT]).fetchone()
+        run = connection.execute("SELECT pgrecall._begin_maintenance(%s, '{}')", [AGENT]).fetchone()
         named_things = {"memory": 1, "other": 11, "gone": 31, "waiting": 61, "over": 9001}
         yield Large(
             statistics,

@@ -33,7 +33,7 @@ def odd(style: str = STYLES[0]) -> dict[str, str]:
 
 def work(repo: MemoryRepository) -> None:
     agent = "agent"
-    repo.upkeep.erase_owner(agent)
+    repo.erase_owner(agent)
     memory = NewMemory("tea", embedding=at(30), created_at=CREATED, importance=1 / 3)
     other = NewMemory("milk", embedding=at(60), created_at=CREATED)
     [memory_id, _] = repo.add_many(agent, [memory, other])
@@ -50,7 +50,7 @@ def work(repo: MemoryRepository) -> None:
     assert sum(hit.contributions.values()) == pytest.approx(hit.score, abs=1e-12)
     assert all(event.occurred_at.tzinfo for event in repo.history(agent, memory_id))
     assert repo.explain(agent, memory_id, NORTH).rank == 1
-    assert len(repo.upkeep.consolidate(agent, min_size=2, more_than=0, dry_run=True)) == 1
+    assert len(repo.consolidate(agent, min_size=2, more_than=0, dry_run=True)) == 1
 
 
 @pytest.mark.parametrize("style", STYLES)

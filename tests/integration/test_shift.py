@@ -174,7 +174,7 @@ def test_what_is_erased_leaves_the_mean_and_what_is_deleted_at_once_too(mine: Ow
     mine.delete([by_text[text] for text in gone])
     left = {text: vector for text, vector in vectors.items() if text not in gone}
     assert similarities(searched(mine)) == close(wanted(left, mean_of(left)))
-    mine.upkeep.erase_owner()
+    mine.erase_owner()
     assert mine.sql("SELECT mean FROM pgrecall.owner_vectors WHERE agent_id = :agent") == []
 
 

@@ -119,7 +119,7 @@ def test_calls_at_once_are_below_the_span_that_made_them(
 def test_what_a_job_asks_of_the_database_is_below_it(
     either: MemoryRepository, spans: Spans
 ) -> None:
-    either.upkeep.consolidate("agent")
+    either.consolidate("agent")
 
     asking, job = spans()
     assert (asking.name, asking.kind) == ("consolidate.clusters pgrecall", SpanKind.CLIENT)
@@ -206,11 +206,11 @@ def test_the_reranker_is_part_of_the_span_alone(engine: Engine, providers: Provi
 
 
 def test_a_job_is_in_no_histogram(repo: MemoryRepository, providers: Providers) -> None:
-    repo.upkeep.collect_garbage(dry_run=True)
+    repo.maintenance.run(dry_run=True)
 
     names = {one.attributes["db.operation.name"] for one in points(providers[1])}
-    assert "collect_garbage.owners" in names
-    assert "collect_garbage" not in names
+    assert "run._due" in names
+    assert "run" not in names
 
 
 def test_an_api_that_takes_no_bounds_will_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,7 +135,7 @@ def test_signs_that_nobody_sees_or_says_do_not_make_another_word(mine: Owner) ->
     ):
         mine.add(plain(stored))
         assert mine.count(text=asked) == 1, ascii(stored)
-        mine.upkeep.erase_owner()
+        mine.erase_owner()
 
 
 def test_text_is_one_filter_among_others(stocked: MemoryRepository) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from typing import Any
 
 import psycopg
 import pytest
 from sqlalchemy import Engine, NullPool, create_engine
 
-from pgrecall import GarbagePolicy, MemoryRepository, NewMemory, UpkeepPolicy
+from pgrecall import MemoryRepository, NewMemory, RetentionPolicy
 from tests.integration.support import NORTH, at, hurried, sql
 
 GUARD = """
@@ -28,20 +27,15 @@ END $$
 """
 JOBS: dict[str, Callable[[MemoryRepository, list[str]], Any]] = {
     "build": lambda repo, lines: repo.rank_indexes.build(agent_id="agent", at_least=1),
-    "maintain": lambda repo, lines: repo.rank_indexes.maintain(at_least=1),
-    "collect_garbage": lambda repo, lines: repo.upkeep.collect_garbage(
-        policy=GarbagePolicy(max_age_hours=0)
-    ),
-    "upkeep": lambda repo, lines: repo.upkeep.run(policy=UpkeepPolicy(max_age_hours=0), at_least=1),
-    "prune": lambda repo, lines: repo.upkeep.prune("agent", older_than=timedelta(0)),
+    "maintain": lambda repo, lines: repo.maintenance.run(at_least=1),
+    "retain": lambda repo, lines: repo.maintenance.run(RetentionPolicy(max_age_hours=0)),
     "restore": lambda repo, lines: repo.transfer.restore("other", [json.loads(lines[0])]),
-    "erase_owner": lambda repo, lines: repo.upkeep.erase_owner("agent"),
+    "erase_owner": lambda repo, lines: repo.erase_owner("agent"),
 }
 CALLS = (
     "build_rank_index('agent', 1)",
-    "maintain_rank_indexes(at_least => 1)",
-    "collect_garbage(max_age_hours => 0)",
-    "upkeep(max_age_hours => 0, at_least => 1)",
+    "maintain(at_least => 1, dry_run => false)",
+    """maintain(policy => '{"max_age_hours": 0}', dry_run => false)""",
     "erase_owner('agent')",
 )
 
@@ -50,7 +44,7 @@ CALLS = (
 def guarded(module_engine: Engine) -> Engine:
     """A database that refuses what sessions named "job" write under a limit."""
     sql(module_engine, GUARD)
-    for table in ("agent_memories", "memory_events", "rank_indexes", "gc_runs"):
+    for table in ("agent_memories", "memory_events", "rank_indexes", "maintenance_runs"):
         sql(
             module_engine,
             "CREATE TRIGGER unlimited AFTER INSERT OR UPDATE OR DELETE "
@@ -65,7 +59,7 @@ def options(guarded: Engine) -> Iterator[str]:
     repo.add_many("agent", [NewMemory(f"{n}", embedding=at(n)) for n in range(20)])
     yield f"{hurried(guarded, '20s')} -c application_name=job"
     for owner in ("agent", "other"):
-        repo.upkeep.erase_owner(owner)
+        repo.erase_owner(owner)
 
 
 @pytest.mark.parametrize("name", JOBS)

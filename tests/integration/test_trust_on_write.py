@@ -238,7 +238,7 @@ def test_edited_defaults_hold_for_what_is_written_then(mine: Owner) -> None:
     assert [(m.tier, m.expires_at) for m in found] == [
         *(("short", None), ("long", now(mine) + timedelta(hours=1.5)), ("short", None))
     ]
-    mine.upkeep.demote(ids[1])
+    mine.update(ids[1], tier="short")
     assert mine.read(ids[1]).expires_at == now(mine) + 10 * DAY
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from pgrecall import NewMemory
+from pgrecall import NewMemory, RetentionPolicy
 from pgrecall.core.ids import id_of_key
 from pgrecall.errors import InvalidMemory, NotCompliant
 from tests.integration.owner import Owner
@@ -77,7 +77,7 @@ def test_an_upserted_memory_is_recalled_again(mine: Owner, put_away: str) -> Non
         case "invalidate":
             mine.invalidate(id_)
         case "complete":
-            mine.upkeep.complete_stale_tasks(older_than=timedelta(0))
+            mine.maintain(RetentionPolicy(stale_tasks_after=timedelta(0)))
         case _:
             mine.update(id_, expires_at=before(1))
     assert mine.recalled() == []

@@ -133,7 +133,7 @@ def test_a_manual_change_is_added_and_stays_between_0_and_1(
     memory_id = mine.add(plain("tea", trust=trust))
     before = mine.read(memory_id)
 
-    memory = mine.upkeep.adjust_trust(memory_id, delta, "reviewed", "Ines")
+    memory = mine.adjust_trust(memory_id, delta, "reviewed", "Ines")
 
     assert memory == replace(before, trust=after, updated_at=memory.updated_at)
     event = mine.event(memory_id, "manual")
@@ -179,7 +179,7 @@ def test_history_tells_every_change_in_order(mine: Owner) -> None:
     memory_id = mine.add(plain("tea", trust=0.5, **parts))
     mine.record_outcome(memory_id, "success", reason="it worked", actor="tool")
     mine.record_outcome(memory_id, "failure", metadata={"code": [1, None]})
-    mine.upkeep.adjust_trust(memory_id, 0.1, "by hand", "Ines", metadata={"ticket": "T-1"})
+    mine.adjust_trust(memory_id, 0.1, "by hand", "Ines", metadata={"ticket": "T-1"})
     note: dict[str, Any] = {"query": "where?", "metadata": {"run": 7, "kind": "incorrect"}}
     mine.feedback(memory_id, "outdated", "moved in May", actor="Kai", **note)
     mine.touch(memory_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -71,24 +71,17 @@ def test_the_actor_is_the_sessions_user_unless_named(mine: Owner, connection: Co
         **{name: (a, *given) for name, given in CHANGING.items()},
         "invalidate": ([a],),
         "revive": ([a],),
-        "move_tier": ([a], False),
         "link": (a, b),
         "unlink": (a, b),
-        "complete_stale_tasks": (timedelta(0),),
-        "prune": (timedelta(0),),
         "forget": ([a],),
     }
     for name, given in verbs.items():
-        if name == "complete_stale_tasks":
-            mine.update(a, memory_type="task")
-        if name == "prune":
-            mine.revive(a)
         for actor in ({}, {"actor": "Ann"}):
             call(connection, name, mine.name, *given, **actor)
 
         actors = {event.actor for event in mine.history(a)[-2:]}
-        once = ("invalidate", "revive", "unlink", "complete_stale_tasks")
-        assert user in actors if name in (*once, "prune", "forget") else actors == {user, "Ann"}
+        once = ("invalidate", "revive", "unlink", "forget")
+        assert user in actors if name in once else actors == {user, "Ann"}
     call(connection, "record_feedback", mine.name, b, "useful", actor=None)
     assert mine.history(b)[-1].actor is None
 
@@ -96,7 +89,7 @@ def test_the_actor_is_the_sessions_user_unless_named(mine: Owner, connection: Co
 def test_the_history_tells_what_was_done_to_trust(mine: Owner, connection: Connection) -> None:
     memory_id = mine.add(north("m", component="meta", confidence=0.5, compliant=True), actor="Ann")
     mine.record_outcome(memory_id, "success", reason="it helped")
-    mine.upkeep.adjust_trust(memory_id, -0.25, "stale", "Ben", metadata={"case": 7})
+    mine.adjust_trust(memory_id, -0.25, "stale", "Ben", metadata={"case": 7})
     mine.update(memory_id, trust=None, trust_provenance=0.5)
     mine.delete(memory_id)
 
@@ -141,16 +134,13 @@ def test_the_owners_of_memories_in_order(engine: Engine, repo: MemoryRepository)
 UNKNOWN = UUID(int=7)
 GOOD: dict[str, dict[str, Any]] = {
     "adjust_trust": {"memory_id": "a", "delta": 0.1, "reason": "why"},
-    "archive_excess_batch": {"max_live": 0},
-    "move_tier": {"memory_ids": ["a"], "up": False},
-    "prune": {"older_than": timedelta(0)},
     "record_feedback": {"memory_id": "a", "kind": "useful"},
     "record_outcome": {"memory_id": "a", "outcome": "success"},
     "remember": {"content": "new"},
     "set_importance": {"memory_id": "a", "importance": 0.4},
     "supersede": {"memory_id": "a", "new": {"content": "new"}},
     "touch": {"memory_ids": []},
-    "extend_expiry": {"memory_ids": ["a"], "expires_at": "2030-01-01"},
+    "_extend_expiry": {"memory_ids": ["a"], "expires_at": "2030-01-01"},
     "update_memory": {"memory_id": "a", "changes": {"importance": 0.4}},
     **{key: {"source_id": "a", "target_id": "b"} for key in ["link", "unlink"]},
     **{key: {"memory_id": "a"} for key in ["history", "links"]},
@@ -162,17 +152,13 @@ GOOD: dict[str, dict[str, Any]] = {
     **{
         key: {}
         for key in [
-            *("complete_stale_tasks", "count_garbage", "sweep_orphans_batch"),
             *("erase_owner", "erase_owner_batch", "count_owner"),
         ]
     },
-    **{key: {} for key in ["begin_garbage_run", "collect_garbage"]},
 }
 """Of each function arguments that it takes, with memories by their texts."""
 OF_ONE = "adjust_trust record_feedback record_outcome set_importance supersede update_memory"
-NOTING = f"{OF_ONE} link unlink forget revive approve reject invalidate move_tier prune"
-GARBAGE = "count_garbage begin_garbage_run collect_garbage"
-EVENT_AGES = [23.9, 0, -1, 8_766_001, NAN]
+NOTING = f"{OF_ONE} link unlink forget revive approve reject invalidate"
 SHARES = [-0.1, 1.1, NAN, None]
 FLAGGED: dict[str, Any] = {"compliant": False}
 NOT_COMPLIANT = {"content": "x"} | FLAGGED
@@ -183,7 +169,7 @@ WRONG: list[tuple[str, str, type[Exception], list[Any]]] = [
     (NOTING, "metadata", InputError, [Jsonb([]), Jsonb("text"), None]),
     (OF_ONE, "memory_id", MemoryNotFound, [UNKNOWN, None]),
     ("touch", "accessed", InputError, [None]),
-    ("extend_expiry", "expires_at", InputError, [None]),
+    ("_extend_expiry", "expires_at", InputError, [None]),
     ("record_outcome", "outcome", UnknownName, ["Success", "", None]),
     ("record_outcome", "touch", InputError, [None]),
     ("record_feedback", "kind", UnknownName, ["USEFUL", "", None]),
@@ -198,7 +184,6 @@ WRONG: list[tuple[str, str, type[Exception], list[Any]]] = [
     ("link", "source_id", MemoryNotFound, [UNKNOWN]),
     ("link", "target_id", MemoryNotFound, [UNKNOWN, None]),
     ("set_importance", "importance", InputError, SHARES),
-    ("move_tier", "up", InputError, [None]),
     ("update_memory", "changes", InvalidMemory, [[], 1, {}, {"id": "x"}, {"key": "k"}, None]),
     ("update_memory", "changes", UnknownName, [{"flavour": 1}, {"status": 1}, {"edition": 1}]),
     ("update_memory", "changes", InvalidMemory, [{"content": "new"}, {"importance": None}]),
@@ -224,27 +209,12 @@ WRONG: list[tuple[str, str, type[Exception], list[Any]]] = [
     ("supersede", "", NotCompliant, [{"new": NOT_COMPLIANT, "check_compliance": None}]),
     ("update_memory", "", NotCompliant, [{"changes": FLAGGED, "check_compliance": None}]),
     ("supersede", "memory_id", SupersessionConflict, ["over", "gone", "for long"]),
-    ("complete_stale_tasks prune", "older_than", InputError, [timedelta(-1), timedelta(365_251)]),
-    ("complete_stale_tasks prune", "older_than", InputError, [None]),
-    ("prune", "below_score", InputError, SHARES[:3]),
-    ("prune", "profile", UnknownName, ["five_factor(); --", ""]),
     ("clusters", "newest", InputError, [1, 100_001, None]),
     ("clusters", "min_similarity", InputError, SHARES),
     ("clusters", "min_size", InputError, [1, None]),
     ("clusters", "more_than", InputError, [-1, None]),
-    (GARBAGE, "min_trust_threshold", InputError, SHARES[:3]),
-    (GARBAGE, "delete_threshold", InputError, SHARES[:3]),
-    (GARBAGE, "max_age_hours", InputError, [-1, NAN, 1e9]),
-    ("begin_garbage_run collect_garbage", "max_event_age_hours", InputError, EVENT_AGES),
-    ("begin_garbage_run collect_garbage", "max_run_age_hours", InputError, EVENT_AGES),
-    (f"{GARBAGE} archive_excess_batch", "max_live", InputError, [-1]),
-    ("begin_garbage_run collect_garbage", "policy", InputError, ["", None]),
-    ("archive_excess_batch", "policy", InputError, [""]),
-    ("collect_garbage", "dry_run", InputError, [None]),
-    ("collect_garbage archive_excess_batch sweep_orphans_batch", "batch_size", InputError, [-1, 0]),
     ("erase_owner erase_owner_batch", "batch_size", InputError, [0, 100_001, None]),
     ("erase", "dry_run", InputError, [None]),
-    ("collect_garbage archive_excess_batch", "batch_size", InputError, [100_001, None]),
 ]
 """Functions, an argument that makes no sense (of no name: several), and how that is refused."""
 
@@ -271,7 +241,7 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing(
 
             assert type(mapped_error(refused.value)) is error, wrong
             assert refused.value.diag.message_primary
-    assert (mine.everything(), mine.rows("gc_runs")) == (stored, [])
+    assert (mine.everything(), mine.rows("maintenance_runs")) == (stored, [])
 
 
 def call_named(
@@ -294,7 +264,7 @@ def call_named(
             value = Jsonb(value)
         values[argument] = value
         marks.append(f"{argument} => %({argument})s")
-    verb = "CALL" if name in ("collect_garbage", "erase_owner") else "SELECT * FROM"
+    verb = "CALL" if name == "erase_owner" else "SELECT * FROM"
     connection.execute(f"{verb} pgrecall.{name}({', '.join(marks)})", values)
 
 
@@ -354,10 +324,12 @@ def test_the_callers_search_path_and_tables_of_our_names_do_not_matter(
 
         connection.commit()
         session.autocommit = True
-        [collected] = session.execute("CALL pgrecall.collect_garbage('agent')").fetchall()
-        assert collected[:2] == (7, 1)
+        policy = '{"max_age_hours": 720}'
+        call = "CALL pgrecall.maintain('agent', %s, false)"
+        [[maintained]] = session.execute(call, (policy,)).fetchall()
+        assert (maintained["scanned"], maintained["archived"]) == (7, 1)
         with pytest.raises(psycopg.Error):
-            session.execute("CALL pgrecall.collect_garbage(policy => NULL)")
+            session.execute(call, (None,))
         assert session.execute("SHOW search_path").fetchall() == [(search_path,)]
         [erased] = session.execute("CALL pgrecall.erase_owner('agent')").fetchall()
         assert erased[0] == 7

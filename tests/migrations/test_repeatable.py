@@ -319,7 +319,9 @@ def test_who_is_let_in_at_another_level_loses_what_is_beyond(
     migrated: str, roles: list[str]
 ) -> None:
     migrate.grant(migrated, roles[0], "maintainer")
-    assert grantees(migrated, "gc_runs") == grantees(migrated, "record_outcome") == [roles[0]]
+    assert (
+        grantees(migrated, "maintenance_runs") == grantees(migrated, "record_outcome") == [roles[0]]
+    )
 
     migrate.grant(migrated, roles[0], "reader")
     assert grantees(migrated, "record_outcome") == []

@@ -163,7 +163,7 @@ READ_BY_SQL = r"""
     SELECT p.proname::text FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
      WHERE p.pronamespace = 'pgrecall'::regnamespace AND l.lanname = 'sql'
        AND pg_get_functiondef(p.oid)
-           ~ '\y(FROM|JOIN)\s+\(*(pgrecall\.)?(agent_memories|memory_|gc_runs|rank_indexes)'
+           ~ '\y(FROM|JOIN)\s+\(*(pgrecall\.)?(agent_memories|memory_|maintenance_|rank_indexes)'
      ORDER BY 1
 """
 

@@ -323,7 +323,7 @@ def test_changing_the_language_takes_all_texts_apart_and_drops_what_indexes_note
     for strategy in ("exact", "index"):  # which has no words until maintenance
         hits = hybrid(repo, "indexed", "the", strategy="index")
         assert (hits.strategy, len(with_words(hits))) == (strategy, 10)
-        repo.rank_indexes.maintain(agent_id="indexed")
+        repo.maintenance.run(agent_id="indexed")
     assert migrate.change_language(filled, "english") == 62
     assert its_terms(filled) == ENGLISH
 

@@ -74,7 +74,7 @@ def test_the_reference_has_full_signatures(site: Path) -> None:
     parts = "pgrecall.execution.repositories"
     for name in ("search", "add_many"):
         assert f'id="pgrecall.MemoryRepository.{name}"' in page
-    for name in ("Upkeep.collect_garbage", "RankIndexes.build", "Links.add"):
+    for name in ("Maintenance.run", "RankIndexes.build", "Links.add"):
         assert f'id="{parts}.{name}"' in page
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from sqlalchemy import create_engine, literal_column, text
 
-from pgrecall import GarbagePolicy, MemoryRepository, NewMemory, Profile
+from pgrecall import MemoryRepository, NewMemory, Profile, RetentionPolicy
 from pgrecall.cli.memory_ids import resolve
 from pgrecall.core.statement import Statement
 from pgrecall.core.steps import Run
@@ -408,7 +408,7 @@ def keeps_its_values(run: Callable[[tuple[Any, ...]], Run]) -> int:
 NEW = NewMemory("x", embedding=None)
 LONG = "x" * 201
 Case = tuple[str, dict[str, Any], str]
-NOTING = ("record_outcome", "upkeep.adjust_trust", "feedback")
+NOTING = ("record_outcome", "adjust_trust", "feedback")
 
 
 def each(name: str, argument: str, message: str, *wrong: Any) -> list[Case]:
@@ -437,12 +437,12 @@ CASES: list[Case] = [
         for name in ("record_outcome", "feedback", "touch")
         for case in each(name, "key", "key", "", "\u200b", LONG, 7)
     ),
-    *each("upkeep.adjust_trust", "delta", "delta", 1.000001, -1.000001, NAN, "0.1", None, 10**400),
-    *each("upkeep.adjust_trust", "reason", "reason", "", " \n", None),
-    *each("upkeep.adjust_trust", "actor", "actor", "", None),
+    *each("adjust_trust", "delta", "delta", 1.000001, -1.000001, NAN, "0.1", None, 10**400),
+    *each("adjust_trust", "reason", "reason", "", " \n", None),
+    *each("adjust_trust", "actor", "actor", "", None),
     *((name, {"actor": LONG}, "actor") for name in (*NOTING, "links.add", "supersede")),
     *each("record_outcome", "metadata", "metadata", [], {1: "a"}, "text"),
-    *each("upkeep.adjust_trust", "metadata", "metadata", {"a": "b\0"}, {"a": 1j}),
+    *each("adjust_trust", "metadata", "metadata", {"a": "b\0"}, {"a": 1j}),
     *each("feedback", "metadata", "metadata", 5),
     # Correcting
     *each("update", "importance", "importance", -0.1, 1.1, NAN, True),
@@ -469,29 +469,20 @@ CASES: list[Case] = [
     ("add", {"check_compliance": None}, "check_compliance"),
     *memories("compliant", False),
     # Curating
-    *each("upkeep.consolidate", "min_similarity", "min_similarity", 1.5, -0.1, None),
-    *each("upkeep.consolidate", "min_size", "min_size", 1, None),
-    ("upkeep.consolidate", {"more_than": -1}, "more_than"),
-    *each("upkeep.consolidate", "newest", "newest", 1, 2.5),
-    ("upkeep.consolidate", {"dry_run": 1}, "dry_run"),
-    ("upkeep.consolidate", {"summarise": "text"}, "summarise"),
-    *each("upkeep.complete_stale_tasks", "older_than", "older_than", timedelta(-1), 7),
-    ("upkeep.prune", {}, "older_than or below_score"),
-    ("upkeep.prune", {"older_than": 30}, "older_than"),
-    ("upkeep.prune", {"below_score": 2}, "below_score"),
-    ("upkeep.prune", {"below_score": 0.5, "profile": "nothing"}, "five_factor"),
-    ("upkeep.prune", {"below_score": 0.5, "profile": 7}, "profile"),
-    *each("upkeep.collect_garbage", "batch_size", "batch_size", 0, 1.5),
-    ("upkeep.collect_garbage", {"dry_run": 1}, "dry_run"),
-    *each("upkeep.collect_garbage", "policy", "policy", "default", {"name": "x"}),
-    *each("upkeep.changes", "since", "since", NAIVE, "yesterday"),
-    *each("upkeep.changes", "actor", "actor", "", 5),
-    *each("upkeep.changes", "limit", "limit", 0, 10**9, None),
-    *each("upkeep.health", "max_memories", "max_memories", 0, 1.5),
-    *each("upkeep.run", "policy", "policy", "default", GarbagePolicy()),
-    *each("upkeep.run", "within", "within", -1, "1", NAN),
-    *each("upkeep.run", "at_least", "at_least", 0, 1.5),
-    ("upkeep.run", {"dry_run": 1}, "dry_run"),
+    *each("consolidate", "min_similarity", "min_similarity", 1.5, -0.1, None),
+    *each("consolidate", "min_size", "min_size", 1, None),
+    ("consolidate", {"more_than": -1}, "more_than"),
+    *each("consolidate", "newest", "newest", 1, 2.5),
+    ("consolidate", {"dry_run": 1}, "dry_run"),
+    ("consolidate", {"summarise": "text"}, "summarise"),
+    *each("changes", "since", "since", NAIVE, "yesterday"),
+    *each("changes", "actor", "actor", "", 5),
+    *each("changes", "limit", "limit", 0, 10**9, None),
+    *each("maintenance.health", "max_memories", "max_memories", 0, 1.5),
+    *each("maintenance.run", "policy", "policy", "default", {"name": "x"}),
+    *each("maintenance.run", "within", "within", -1, "1", NAN),
+    *each("maintenance.run", "at_least", "at_least", 0, 1.5),
+    ("maintenance.run", {"dry_run": 1}, "dry_run"),
     # Links
     *each("search", "expand", "expand", -1, 3, 1.5, True, None, "1"),
     *each("links.add", "kind", "kind", "", LONG, None, "nul \0"),
@@ -514,7 +505,7 @@ KINDS: dict[tuple[str, str], type[InputError]] = {
 
 def test_what_makes_no_sense_is_refused(repo: MemoryRepository) -> None:
     for name, wrong, message in CASES:
-        usual = {} if name in ("update", "upkeep.prune", "upkeep.consolidate") else METHODS[name]
+        usual = {} if name in ("update", "consolidate") else METHODS[name]
         given = ({} if name in OF_NONE else {"agent_id": "a"}) | usual | wrong
         if name == "update":
             given = {"memory_id": ID} | given
@@ -533,11 +524,12 @@ def test_a_policy_that_makes_no_sense_is_refused() -> None:
         *({"delete_threshold": NAN}, {"max_age_hours": -1}, {"max_age_hours": float("inf")}),
         *({"max_age_hours": NAN}, {"max_live": -1}, {"max_live": 1.5}, {"max_live": True}),
         *({"min_trust_threshold": "0.2"}, {"max_age_hours": timedelta(hours=3)}),
+        *({"stale_tasks_after": 7}, {"stale_tasks_after": timedelta(-1)}),
         *({name: bad} for name in EVENT_AGES for bad in (23.9, 0, -1, 8_766_001, "1", NAN)),
     ]
     for given in wrong:
         with pytest.raises(InputError, match=next(iter(given))):
-            GarbagePolicy(**given)
+            RetentionPolicy(**given)
 
 
 ANSWERS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
@@ -562,8 +554,8 @@ def test_an_unknown_name_is_answered_by_the_nearest() -> None:
     for call, given, message in ANSWERS:
         with pytest.raises(UnknownName, match=message):
             call("a", **given)
-    with pytest.raises(TypeError, match=r"'older'.*did you mean older_than\?"):
-        NOWHERE.upkeep.prune("a", older=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="'withn'"):
+        NOWHERE.maintenance.run(withn=3)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'memory_id'$"):
         NOWHERE.history("a")  # type: ignore[call-arg]
 

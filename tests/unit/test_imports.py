@@ -49,7 +49,7 @@ def test_importing_loads_only_what_is_needed() -> None:
 
 
 def test_what_is_loaded_later_can_be_named_as_an_attribute() -> None:
-    names = "pgrecall.migrate.upgrade, pgrecall.MemoryRepository.search, pgrecall.GarbagePolicy()"
+    names = "pgrecall.migrate.upgrade, pgrecall.MemoryRepository.search, pgrecall.RetentionPolicy()"
 
     assert {"alembic", "sqlalchemy"} <= loaded(f"import pgrecall; {names}")[0]
 

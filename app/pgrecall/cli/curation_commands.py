@@ -1,12 +1,10 @@
-"""pgrecall consolidate, complete-tasks, prune, gc, delete, erase"""
+"""pgrecall consolidate, delete, erase"""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from pgrecall.cli.app import App
 from pgrecall.cli.call import Call
@@ -18,7 +16,6 @@ from pgrecall.cli.output import (
     number,
     plain,
     progress_bar,
-    warnings,
     working,
 )
 from pgrecall.cli.parsers import option
@@ -26,7 +23,6 @@ from pgrecall.core.display import Cell
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.cluster import Consolidation
 from pgrecall.lifecycle.erased import Erased
-from pgrecall.lifecycle.garbage import GarbageRun
 
 app = App()
 
@@ -34,7 +30,7 @@ Yes = Annotated[bool, option("Do not ask for confirmation.", "--yes", "-y")]
 
 
 @app.method(
-    "upkeep.consolidate",
+    "consolidate",
     "pgrecall consolidate --agent zoe",
     "pgrecall consolidate --min-similarity 0.92 --min-size 2 --more-than 1 --dry-run --agent zoe",
     min_similarity=option("Similarity of each memory to the central one, 0 to 1."),
@@ -70,66 +66,6 @@ def consolidate(call: Call) -> Output:
         for one in found
     )
     return Output(records, *shown, otherwise="nothing to consolidate")
-
-
-@app.method(
-    "upkeep.complete_stale_tasks",
-    "pgrecall complete-tasks --days 14 --agent zoe",
-    older_than=option("Only tasks created and last accessed longer ago.", "--days"),
-)
-def complete_tasks(call: Call) -> Output:
-    return number("completed", call(), "task completed", "tasks completed")
-
-
-@app.method(
-    "upkeep.prune",
-    "pgrecall prune --days 365 --agent zoe",
-    "pgrecall prune --days 30 --below-score 0.2 --agent zoe",
-    older_than=option("Only memories created longer ago.", "--days"),
-    below_score=option("Only memories with a lower score without a query, 0 to 1."),
-    profile=option(
-        "Profile, or file, that scores. Default: that of `pgrecall profiles default`, at first "
-        "five_factor.",
-        "--profile",
-        "-p",
-    ),
-)
-def prune(call: Call) -> Output:
-    return number("archived", call(), "archived")
-
-
-@app.method(
-    "upkeep.collect_garbage",
-    "pgrecall gc --dry-run",
-    "pgrecall gc --agent zoe --max-age-hours 2160",
-)
-def gc(call: Call, any_age: Annotated[bool, option("Ignore age.", "--any-age")] = False) -> Output:
-    """Collect garbage: archive memories with little trust, old or expired ones, and delete the
-    least trusted.
-
-    Works in short transactions, safely beside writers and other runs. Each run is a row in
-    gc_runs.
-    """
-    policy = call.arguments["policy"]
-    policy = replace(policy, max_age_hours=None if any_age else policy.max_age_hours)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    quiet = not warnings.is_interactive
-    with Progress(*columns, console=warnings, transient=True, disable=quiet) as progress:
-        task = progress.add_task("collecting garbage", total=None)
-        run = call(
-            policy=policy,
-            on_progress=lambda run: progress.update(task, description=_run_line(run)),
-        )
-    start = "dry run: " if run.dry_run else ""
-    return Output([run], f"{start}{_run_line(run)} in {run.seconds:.1f} s")
-
-
-def _run_line(run: GarbageRun) -> str:
-    return (
-        f"{run.scanned:,} live memories scanned, {run.archived:,} archived, "
-        f"{run.deleted:,} deleted, {run.swept:,} leftovers, "
-        f"{run.events:,} old events and {run.runs:,} old runs removed"
-    )
 
 
 @app.method(
@@ -183,7 +119,7 @@ def erase(
     if call.arguments["vacuum"]:  # before anything is erased: who may not, learns it now
         call(memory_ids=(), dry_run=True)
     with progress_bar("erasing") as advance:
-        erased = call.repo.upkeep.erase_owner(
+        erased = call.repo.erase_owner(
             call.agent,
             dry_run=dry_run,
             on_progress=lambda done, memories: advance(done.memories, memories),
@@ -202,7 +138,7 @@ def _erasure(erased: Erased) -> list[str]:
         counted(erased.events, "event", "events"),
         counted(erased.positions, "position", "positions"),
         counted(erased.mentions, "mention", "mentions"),
-        counted(erased.runs, "run of the garbage collection", "runs of the garbage collection"),
+        counted(erased.runs, "run of maintenance", "runs of maintenance"),
     )
     start = "dry run: " if erased.dry_run else ""
     lines = [f"{start}{', '.join(counts)} erased"]

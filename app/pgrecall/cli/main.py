@@ -47,8 +47,8 @@ class _Commands(LazyGroup):
             "search_commands": "search explain context",
         },
         "Learn from use": {"use_commands": "outcome feedback trust history"},
-        "Correct": {"use_commands": "supersede invalidate revive approve reject promote demote"},
-        "Curate": {"curation_commands": "consolidate complete-tasks prune gc delete erase"},
+        "Correct": {"use_commands": "supersede invalidate revive approve reject"},
+        "Curate": {"curation_commands": "consolidate delete erase"},
         "Links": {"use_commands": "link unlink links"},
         "Choose a profile": {
             "profile_commands": "profiles",
@@ -64,7 +64,7 @@ class _Commands(LazyGroup):
             "key_commands": "keys",
             "mcp_command": "mcp",
             "rank_indexes": "index",
-            "upkeep_command": "upkeep",
+            "maintain_command": "maintain",
             "demonstrate": "demo",
         },
     }

@@ -82,7 +82,7 @@ def grant(
     writer: Annotated[list[str] | None, option("May also change memories.", metavar="ROLE")] = None,
     maintainer: Annotated[
         list[str] | None,
-        option("May also build rank indexes, collect garbage, and erase.", metavar="ROLE"),
+        option("May also build rank indexes, run maintenance, and erase.", metavar="ROLE"),
     ] = None,
     none: Annotated[list[str] | None, option("Has no access any more.", metavar="ROLE")] = None,
 ) -> Output:

@@ -1,4 +1,4 @@
-"""pgrecall index build, maintain, list, drop"""
+"""pgrecall index build, list, drop"""
 
 from __future__ import annotations
 
@@ -26,16 +26,11 @@ def build(call: Call) -> Output:
 
     Readers and writers do not wait. An existing index is replaced once the new one is ready.
     """
-    return _build(call, "nothing to build: no agent has so many memories")
-
-
-@app.method("rank_indexes.maintain", "pgrecall index maintain")
-def maintain(call: Call) -> Output:
-    """Rebuild rank indexes that are due, and build those that are missing. Made for cron.
-
-    `pgrecall index list` shows what is due and why. Searches continue meanwhile.
-    """
-    return _build(call, "nothing is due")
+    with progress_bar("waiting for writers") as advance:
+        indexes = call(on_progress=lambda name, done, total: advance(done, total, name))
+    rows = ((one.agent_id, f"{one.memories:,}", f"{one.seconds:.1f}") for one in indexes)
+    shown = table("agent", *numbers("memories", "seconds"), rows=rows)
+    return Output(indexes, shown, otherwise="nothing to build: no agent has so many memories")
 
 
 @app.method("rank_indexes.status", "pgrecall index list")
@@ -56,14 +51,6 @@ def list_(call: Call) -> Output:
 def drop(call: Call) -> Output:
     dropped = call()
     return Output([{"dropped": dropped}], "dropped" if dropped else "there was no rank index")
-
-
-def _build(call: Call, otherwise: str) -> Output:
-    with progress_bar("waiting for writers") as advance:
-        indexes = call(on_progress=lambda name, done, total: advance(done, total, name))
-    rows = ((one.agent_id, f"{one.memories:,}", f"{one.seconds:.1f}") for one in indexes)
-    shown = table("agent", *numbers("memories", "seconds"), rows=rows)
-    return Output(indexes, shown, otherwise=otherwise)
 
 
 def _row(status: RankIndexStatus) -> tuple[str, ...]:

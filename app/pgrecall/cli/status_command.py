@@ -16,7 +16,7 @@ from pgrecall.cli.output import Output, facts, size, table
 from pgrecall.cli.parsers import option
 from pgrecall.core.quoting import cut
 from pgrecall.execution import MemoryRepository
-from pgrecall.lifecycle.health import MOST_MEMORIES, Health, LastUpkeep, Problem
+from pgrecall.lifecycle.health import MOST_MEMORIES, Health, LastMaintenance, Problem
 from pgrecall.memories.overview import Overview, overview
 from pgrecall.migrate import Status
 from pgrecall.migrate.connecting import engine_of
@@ -36,7 +36,7 @@ def status(
     """Show what the database holds: versions, memories, sizes, and what needs doing.
 
     Exits with 1 if anything needs doing: migrations, invalid indexes, statistics, dead rows, rank
-    indexes that are due or missing, owners that are too large, or an upkeep.
+    indexes that are due or missing, owners that are too large, or maintenance.
     """
     with database.url() as url:
         schema = migrate.status(url, schema=database.schema)
@@ -50,7 +50,7 @@ def status(
             health = (
                 None
                 if schema.pending or held is None
-                else MemoryRepository(connection, schema=schema.schema).upkeep.health(
+                else MemoryRepository(connection, schema=schema.schema).maintenance.health(
                     max_memories=max_memories
                 )
             )
@@ -58,7 +58,9 @@ def status(
     record = {"pgrecall": version("pgrecall")} | asdict(schema) | (asdict(held) if held else {})
     record |= {
         "problems": [asdict(one) for one in problems],
-        "last_upkeep": asdict(health.last_upkeep) if health and health.last_upkeep else None,
+        "last_maintenance": asdict(health.last_maintenance)
+        if health and health.last_maintenance
+        else None,
     }
     found = [(one.problem, one.name, one.why, one.remedy) for one in problems]
     parts: list[Any] = [facts(_rows(schema, held, health))]
@@ -102,11 +104,11 @@ def _rows(schema: Status, held: Overview | None, health: Health | None) -> list[
     if schema.nodes:
         rows.append(("distributed over", "\n".join(shards(schema.nodes))))
     if health:
-        rows.append(("last upkeep", _of_upkeep(health.last_upkeep)))
+        rows.append(("last maintenance", _of_maintenance(health.last_maintenance)))
     return rows
 
 
-def _of_upkeep(last: LastUpkeep | None) -> str:
+def _of_maintenance(last: LastMaintenance | None) -> str:
     if last is None:
         return "never"
     tasks = ", ".join(f"{task} {number:,}" for task, number in last.tasks.items())

@@ -25,7 +25,7 @@ def outcome(call: Call) -> Output:
 
 
 @app.method(
-    "upkeep.adjust_trust",
+    "adjust_trust",
     "pgrecall trust 0197a3c2 0.1 --reason confirmed --actor ann --agent zoe",
     "pgrecall trust --reason rumour --actor ann --agent zoe -- 0197a3c2 -0.2",
     delta=argument("What to add, -1 to 1; before a negative number write --."),
@@ -104,20 +104,19 @@ def supersede(call: Call) -> Output:
 
 def _declare(method: str) -> None:
     """A command for a method that changes any number of memories."""
-    name = method.rpartition(".")[2]
-    participle = "rejected" if name == "reject" else f"{name}d"
-    example = f"pgrecall {name} 0197a3c2 0197a3d8 --agent zoe"
+    participle = "rejected" if method == "reject" else f"{method}d"
+    example = f"pgrecall {method} 0197a3c2 0197a3d8 --agent zoe"
     force = option("Even if another memory took its place.")
 
-    @app.method(method, example, command=name, force=force)
+    @app.method(method, example, command=method, force=force)
     def command(call: Call) -> Output:
         return number(participle, call(), participle)
 
 
 _declare("invalidate")
 _declare("revive")
-for _name in ("approve", "reject", "promote", "demote"):
-    _declare(f"upkeep.{_name}")
+_declare("approve")
+_declare("reject")
 
 
 _LINK_KIND = option("What the link means.")

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from pgrecall.context import assembling
     from pgrecall.evaluation import evaluating, judging, tuning
     from pgrecall.lifecycle import (
-        collecting,
         consolidating,
         correcting,
         curating,
         erasing,
+        health,
         linking,
+        maintenance,
         naming,
-        upkeeping,
         using,
     )
     from pgrecall.memories import (
@@ -40,14 +40,14 @@ else:
     evaluating = LazyModule("evaluation.evaluating")
     judging = LazyModule("evaluation.judging")
     tuning = LazyModule("evaluation.tuning")
-    collecting = LazyModule("lifecycle.collecting")
     consolidating = LazyModule("lifecycle.consolidating")
     correcting = LazyModule("lifecycle.correcting")
     curating = LazyModule("lifecycle.curating")
     erasing = LazyModule("lifecycle.erasing")
+    health = LazyModule("lifecycle.health")
     linking = LazyModule("lifecycle.linking")
+    maintenance = LazyModule("lifecycle.maintenance")
     naming = LazyModule("lifecycle.naming")
-    upkeeping = LazyModule("lifecycle.upkeeping")
     using = LazyModule("lifecycle.using")
     adding = LazyModule("memories.adding")
     changing = LazyModule("memories.changing")
@@ -87,28 +87,15 @@ class RankIndexes(Namespace[R_co]):
     """`repository.rank_indexes`. Rank indexes, which make searches among many memories fast."""
 
     build = method_of_job(lambda: maintaining.build_rank_indexes)
-    maintain = method_of_job(lambda: maintaining.maintain_rank_indexes)
     status = method(lambda: building.rank_indexes)
     drop = method(lambda: building.drop_rank_index)
 
 
-class Upkeep(Namespace[R_co]):
-    """`repository.upkeep`. Curation of an agent's memories, and regular work on all."""
+class Maintenance(Namespace[R_co]):
+    """`repository.maintenance`. Regular work on the memories of all agents, and what is left."""
 
-    adjust_trust = method(lambda: using.adjust_trust)
-    approve = method(lambda: correcting.approve)
-    reject = method(lambda: correcting.reject)
-    promote = method(lambda: correcting.promote)
-    demote = method(lambda: correcting.demote)
-    consolidate = method_of_job(lambda: consolidating.consolidate)
-    prune = method(lambda: curating.prune)
-    complete_stale_tasks = method(lambda: curating.complete_stale_tasks)
-    collect_garbage = method_of_job(lambda: collecting.collect_garbage)
-    erase_owner = method_of_job(lambda: erasing.erase_owner)
-    extend_expiry = method(lambda: changing.extend_expiry)
-    run = method_of_job(lambda: upkeeping.run_upkeep)
-    health = method(lambda: upkeeping.health)
-    changes = method(lambda: using.changes)
+    run = method_of_job(lambda: maintenance.run)
+    health = method(lambda: health.health)
 
 
 class Evaluations(Namespace[R_co]):
@@ -156,7 +143,14 @@ class Methods:
     supersede = method(lambda: correcting.supersede)
     invalidate = method(lambda: correcting.invalidate)
     revive = method(lambda: correcting.revive)
+    approve = method(lambda: correcting.approve)
+    reject = method(lambda: correcting.reject)
+    adjust_trust = method(lambda: using.adjust_trust)
+    changes = method(lambda: using.changes)
+    consolidate = method_of_job(lambda: consolidating.consolidate)
     erase = method(lambda: erasing.erase)
+    erase_owner = method_of_job(lambda: erasing.erase_owner)
+    _extend_expiry = method(lambda: changing.extend_expiry)
 
     @property
     def links(self: M) -> Links[M]:
@@ -174,9 +168,9 @@ class Methods:
         return RankIndexes(self)
 
     @property
-    def upkeep(self: M) -> Upkeep[M]:
-        """Curation of an agent's memories, and garbage collection."""
-        return Upkeep(self)
+    def maintenance(self: M) -> Maintenance[M]:
+        """Regular work on the memories of all agents, and what is left."""
+        return Maintenance(self)
 
     @property
     def evaluation(self: M) -> Evaluations[M]:

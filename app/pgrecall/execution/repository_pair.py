@@ -22,7 +22,7 @@ Calls = Generator[Call, Any, T]
 
 
 def call(method: str, *arguments: Any, **named: Any) -> Call:
-    """A call of the method of this name, such as "upkeep.prune"."""
+    """A call of the method of this name, such as "links.add"."""
     reached = attrgetter(method)
     return lambda repository: reached(repository)(*arguments, **named)
 

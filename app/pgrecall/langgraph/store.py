@@ -214,7 +214,7 @@ class RecallStore(base.BaseStore):
             if (minutes := one.metadata.get("ttl_minutes")) is not None
         )
         for (owner, minutes), of_owner in ids.items():
-            yield call("upkeep.extend_expiry", owner, of_owner, expires_at=items.expiry(minutes))
+            yield call("_extend_expiry", owner, of_owner, expires_at=items.expiry(minutes))
 
     def _owners_below(self, prefix: Namespace) -> Calls[list[str]]:
         """The agents that may have items in namespaces that begin so."""

@@ -1,1 +1,1 @@
-"""Changes after storing: use, correction, links, curation, garbage collection."""
+"""Changes after storing: use, correction, links, curation, maintenance."""

@@ -1,4 +1,4 @@
-"""Corrections: supersede, invalidate, revive, approval, tiers."""
+"""Corrections: supersede, invalidate, revive, approval."""
 
 from __future__ import annotations
 
@@ -153,41 +153,6 @@ def reject(
     Other ids are ignored. `revive` makes a rejected memory active after all.
     """
     return (yield from _several(tables, "reject", agent_id, memory_ids, reason, actor))
-
-
-@needs(VERB)
-def promote(
-    tables: Tables,
-    /,
-    agent_id: str | UUID,
-    memory_ids: UUID | str | Iterable[UUID | str],
-    *,
-    reason: str | None = None,
-    actor: str | None = None,
-) -> Operation[int]:
-    """Moves memories one tier up, short → medium → long. Returns how many moved.
-
-    Their expiry becomes that of the new tier (table tier_defaults): by default, only short expires.
-    """
-    return (yield from _several(tables, "move_tier", agent_id, memory_ids, reason, actor, up=True))
-
-
-@needs(VERB)
-def demote(
-    tables: Tables,
-    /,
-    agent_id: str | UUID,
-    memory_ids: UUID | str | Iterable[UUID | str],
-    *,
-    reason: str | None = None,
-    actor: str | None = None,
-) -> Operation[int]:
-    """Moves memories one tier down, long → medium → short. Returns how many moved.
-
-    Their expiry becomes that of the new tier (table tier_defaults): by default, short expires after
-    24 hours.
-    """
-    return (yield from _several(tables, "move_tier", agent_id, memory_ids, reason, actor, up=False))
 
 
 def _several(

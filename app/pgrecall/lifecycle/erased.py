@@ -23,7 +23,7 @@ class Erased:
     mentions: int = 0
     """Where other memories and their history named an erased one: as successor or end of a link."""
     runs: int = 0
-    """Rows of gc_runs; only an owner's erasure removes them."""
+    """Rows of maintenance_runs; only an owner's erasure removes them."""
     derived: tuple[UUID, ...] = ()
     """Memories that consolidate erased ones. They may contain the same text, and are not erased."""
 

@@ -80,7 +80,7 @@ def erase_owner(
     """Deletes everything of an agent. Returns how many rows.
 
     These are its memories, counters, links, history, its rank index, and runs of its own
-    garbage collection. Each batch of `batch_size` memories is a transaction of its own, so an
+    maintenance. Each batch of `batch_size` memories is a transaction of its own, so an
     interrupted erasure can be started again. Stop the agent's writers first: what is added
     meanwhile may be erased or may stay. `dry_run` only counts. `on_progress(erased, memories)` is
     called after each batch with what was erased so far, and with how many memories there were.
@@ -120,7 +120,7 @@ def _require_vacuum(tables: Tables) -> Operation[None]:
 def _vacuum(tables: Tables, owner_id: str) -> Operation[None]:
     """Removes deleted rows from the tables, and from the owner's rank index."""
     names = ["agent_memories", *(f"memory_{of}" for of in ("usage", "events", "links"))]
-    names += ["entity_names", "owner_vectors", "gc_runs"]
+    names += ["entity_names", "owner_vectors", "maintenance_runs"]
     schema = f'"{tables.schema}"'
     positions = yield Run(_positions(schema), {"owner_id": owner_id})
     names += [row.relation for row in positions]

@@ -17,9 +17,9 @@ class Event:
     id: UUID
     memory_id: UUID
     event_type: str
-    """initial, reinforcement, penalty, manual, feedback, importance, promoted, demoted, updated,
-    replaced, restated, superseded, forgotten, revived, approved, consolidated, completed, archived,
-    deleted, judgement, linked, unlinked, or, of touches with a key,
+    """initial, reinforcement, penalty, manual, feedback, importance, updated, replaced, restated,
+    superseded, forgotten, revived, approved, consolidated, completed, archived, deleted,
+    judgement, linked, unlinked, or, of touches with a key,
     retrieved."""
     reason: str | None
     actor: str | None

@@ -7,11 +7,16 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from pgrecall.core.steps import VERB, Operation, needs
+from pgrecall.core.validation import require_count
+from pgrecall.schema import Tables
+from pgrecall.schema.verbs import call
+
 MOST_MEMORIES = 1_000_000
 """Of an owner; searches of more were not measured."""
 KINDS: Final = (
     *("row security", "collation", "statistics", "dead rows"),
-    *("rank index", "unused index", "large owner", "upkeep"),
+    *("rank index", "unused index", "large owner", "maintenance"),
 )
 """Of problems, as the function `health` of sql/verbs names them."""
 
@@ -29,8 +34,8 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class LastUpkeep:
-    """The last upkeep of all owners."""
+class LastMaintenance:
+    """The last maintenance of all agents and teams."""
 
     started_at: datetime
     seconds: float
@@ -59,10 +64,29 @@ class Health:
     """The state of a schema, from indexes and the server's counters."""
 
     problems: Sequence[Problem]
-    last_upkeep: LastUpkeep | None
+    last_maintenance: LastMaintenance | None
     tables: Sequence[TableState]
     """Empty where Citus distributes them."""
 
     def record(self) -> dict[str, Any]:
         """The state as plain JSON values."""
         return asdict(self)
+
+
+@needs(VERB)
+def health(tables: Tables, /, *, max_memories: int = MOST_MEMORIES) -> Operation[Health]:
+    """Returns what needs doing, the last maintenance, and the state of the tables, of all owners.
+
+    It reads indexes and the server's counters, and counts the memories of owners without a rank
+    index. Owners, which are agents and teams, of more than `max_memories` are a problem. A role
+    that row-level security restricts is told only that. Raises InputError.
+    """
+    require_count("max_memories", max_memories, at_least=1, at_most=2**63 - 1)
+    problems = yield call(tables, "health", max_memories=max_memories)
+    last = yield call(tables, "last_maintenance")
+    of_tables = yield call(tables, "table_states")
+    return Health(
+        problems=[Problem(*row) for row in problems],
+        last_maintenance=LastMaintenance(*last[0]) if last else None,
+        tables=[TableState(*row) for row in of_tables],
+    )

@@ -42,7 +42,7 @@ def update(
 
     MemoryChanges lists the fields: those of NewMemory except `id` and `key`. New content
     is embedded again, so text and vector always agree; without an embedder, pass `embedding` too.
-    Another `tier` brings its expiry, as `promote` and `demote` do, unless `expires_at` is given.
+    Another `tier` brings its expiry (table tier_defaults), unless `expires_at` is given.
     The history records old and new values (except vectors), `reason` and `actor`. Trust is not
     computed again: if it should change, pass `trust`. `compliant=False` is refused unless
     `check_compliance=False`.
@@ -146,6 +146,6 @@ def extend_expiry(
     if not ids:
         return 0
     rows = yield call(
-        tables, "extend_expiry", agent=agent_id, memory_ids=ids, expires_at=expires_at
+        tables, "_extend_expiry", agent=agent_id, memory_ids=ids, expires_at=expires_at
     )
     return int(rows[0][0])

@@ -52,7 +52,7 @@ def delete(
     `include_invalid` say otherwise; `list` shows which these are. With `dry_run`, nothing is
     deleted, and the result is how many would be. The history of the memories remains.
 
-    Raises InputError if neither ids nor a filter are given: `upkeep.erase_owner` deletes all.
+    Raises InputError if neither ids nor a filter are given: `erase_owner` deletes all.
     """
     agent_id = require_owner(tables, agent_id)
     check_audit_fields(reason=reason, actor=actor)
@@ -89,5 +89,5 @@ def _require_some(filters: Filters) -> None:
     if filters.are_default:
         raise InputError(
             "delete needs ids or a filter that leaves something out; all that an agent has is "
-            "deleted by `upkeep.erase_owner`, or `pgrecall erase --agent … --everything`"
+            "deleted by `erase_owner`, or `pgrecall erase --agent … --everything`"
         )

@@ -28,7 +28,7 @@ def grant(
     """Grants a role exactly one level of access.
 
     A reader may search, explain and read. A writer may also change memories. A maintainer may also
-    build rank indexes, collect garbage and erase. Later upgrades grant new functions to the role
+    build rank indexes, run maintenance and erase. Later upgrades grant new functions to the role
     too. Call this as the schema's owner. Raises InputError for an unknown role and for the owner,
     and SchemaMissing.
     """

@@ -31,7 +31,7 @@ from pgrecall.core.checks import Count, K, Length, Number, Texts, Words, argumen
 from pgrecall.core.tokens import estimated_tokens
 from pgrecall.core.validation import require_aware, require_period
 from pgrecall.lifecycle import curating
-from pgrecall.lifecycle.garbage import LEAST_AGE
+from pgrecall.lifecycle.retention import LEAST_AGE
 from pgrecall.lifecycle.using import Feedback, Outcome
 from pgrecall.memories import listing
 from pgrecall.memories.embed import DuplicatePolicy

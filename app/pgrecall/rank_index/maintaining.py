@@ -56,62 +56,21 @@ def build_rank_indexes(
     return (yield from _built([(owner_id, "any", how) for owner_id in owners], on_progress))
 
 
-def maintain_rank_indexes(
-    *,
-    agent_id: str | UUID | None = None,
-    at_least: int = AT_LEAST,
-    m: int = M,
-    ef_construction: int = EF_CONSTRUCTION,
-    on_progress: Progress | None = None,
-) -> Job[list[RankIndex]]:
-    """Rebuilds rank indexes that are due and builds those of agents that have grown large.
-
-    `rank_indexes` lists which are due and why. Searches use the old index until the new one, built
-    with the same settings, is ready. `at_least`, `m` and `ef_construction` are for agents without
-    an index. An index is dropped when its agent has fewer than half of the memories that it is for
-    or holds. In the other indexes, what was written or changed since is placed, in less than a
-    millisecond for each memory, which saves each search some microseconds. Returns the indexes
-    built.
-
-    Raises what `build` raises.
-    """
-    how = settings(at_least, m, ef_construction, None)
-    require_callable("on_progress", on_progress)
-    known: list[RankIndexStatus] = yield Part(
-        partial(building.rank_indexes, agent_id=agent_id, at_least=at_least)
-    )
-    built = yield from maintained(known, how, on_progress)
-    if agent_id is None:
-        yield from tidied()
-    return built
-
-
-def maintained(
-    known: Sequence[RankIndexStatus],
-    how: building.Build,
-    on_progress: Progress | None = None,
-    waited: datetime | None = None,
-) -> Job[list[RankIndex]]:
-    """Does what is due for these; `how` is for owners without an index. `waited` is the result of
-    wait_for_writers, if the caller called it."""
-    due: list[_Due] = []
-    beside: list[RankIndex] = []
-    for status in known:
-        index, owner_id = status.index, status.agent_id
-        if index is None:
-            due.append((owner_id, "none", how))
-        elif status.shrunk:
-            yield Part(partial(building.drop, owner_id=owner_id))
-        elif status.due:
-            as_before = building.Build(index.at_least, index.m, index.ef_construction, None)
-            due.append((owner_id, index.built_at, as_before))
-        else:
-            yield Part(partial(building.log_usage, owner_id=owner_id))
-            if status.beside:
-                beside.append(index)
-    if beside:
-        yield from _placed(beside, waited)
-    return (yield from _built(due, on_progress, waited))
+def maintained(status: RankIndexStatus, how: building.Build, waited: datetime | None) -> Job[None]:
+    """Does what is due for a rank index; `how` is for an agent without one. `waited` is the result
+    of wait_for_writers."""
+    index, owner_id = status.index, status.agent_id
+    if index is None:
+        yield from _built([(owner_id, "none", how)], None, waited)
+    elif status.shrunk:
+        yield Part(partial(building.drop, owner_id=owner_id))
+    elif status.due:
+        as_before = building.Build(index.at_least, index.m, index.ef_construction, None)
+        yield from _built([(owner_id, index.built_at, as_before)], None, waited)
+    else:
+        yield Part(partial(building.log_usage, owner_id=owner_id))
+        if status.beside and waited is not None:
+            yield from _placed(index, waited)
 
 
 def tidied() -> Job[None]:
@@ -120,19 +79,15 @@ def tidied() -> Job[None]:
     yield Part(building.align_positions)
 
 
-def _placed(indexes: Sequence[RankIndex], waited: datetime | None) -> Job[None]:
-    """Places what was written or changed. Left to the next time if a writer does not end."""
-    for index in indexes:
-        owner_id = index.agent_id
-        until = waited or (yield _wait(owner_id))
-        if until is None:
-            return
-        ids: list[UUID] = yield Part(partial(building.memories_beside, owner_id=owner_id))
-        for first in range(0, len(ids), BATCH):
-            batch = ids[first : first + BATCH]
-            yield Part(partial(building.place_memories, owner_id=owner_id, ids=batch))
-        log_placed = partial(building.note_placed, built_at=index.built_at, until=until)
-        yield Part(partial(log_placed, owner_id=owner_id))
+def _placed(index: RankIndex, until: datetime) -> Job[None]:
+    """Places what was written or changed."""
+    owner_id = index.agent_id
+    ids: list[UUID] = yield Part(partial(building.memories_beside, owner_id=owner_id))
+    for first in range(0, len(ids), BATCH):
+        batch = ids[first : first + BATCH]
+        yield Part(partial(building.place_memories, owner_id=owner_id, ids=batch))
+    log_placed = partial(building.note_placed, built_at=index.built_at, until=until)
+    yield Part(partial(log_placed, owner_id=owner_id))
 
 
 def _wait(owner_id: str, written: str = "agent_memories") -> Part:

@@ -14,15 +14,15 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profile_file import from_values
 
 
-def default_profile(tables: Tables, otherwise: Profile = profiles.DEFAULT) -> Operation[Profile]:
-    """The profile that the database holds for calls that name none, or else `otherwise`.
+def default_profile(tables: Tables) -> Operation[Profile]:
+    """The profile that the database holds for calls that name none, or else the library's default.
 
     It is kept, so a change is obeyed some seconds later. Raises UnknownName if the database
     does not have that profile.
     """
     [(name,)] = yield Run(_name(tables), keep=Keep())
     if name is None:
-        return otherwise
+        return profiles.DEFAULT
     if name in profiles.BUILT_IN:
         return profiles.BUILT_IN[name]
     rows = yield Run(_definition(tables), {"name": name}, keep=Keep())

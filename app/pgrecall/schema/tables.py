@@ -66,7 +66,7 @@ class Tables:
     memory_usage: Table
     memory_events: Table
     memory_links: Table
-    gc_runs: Table
+    maintenance_runs: Table
     rank_indexes: Table
     rank_positions: Table
     component_reputations: Table
@@ -115,7 +115,7 @@ def tables(schema: str = DEFAULT_SCHEMA) -> Tables:
         memory_usage=usage_table(metadata),
         memory_events=_events(metadata),
         memory_links=_links(metadata),
-        gc_runs=_gc_runs(metadata),
+        maintenance_runs=_maintenance_runs(metadata),
         rank_indexes=rank_indexes_table(metadata),
         rank_positions=rank_positions_table(metadata),
         component_reputations=component_reputations_table(metadata),
@@ -167,34 +167,27 @@ def _links(metadata: MetaData) -> Table:
     )
 
 
-def _gc_runs(metadata: MetaData) -> Table:
+def _maintenance_runs(metadata: MetaData) -> Table:
+    numbers = {
+        "scanned": "Live memories examined.",
+        "archived": "Memories archived.",
+        "deleted": "Memories deleted.",
+        "completed": "Tasks completed because nobody had touched them.",
+        "orphans": "Counters and links of deleted memories, removed.",
+        "events": "Events deleted for their age.",
+        "runs": "Earlier runs deleted for their age.",
+    }
     return Table(
-        "gc_runs",
+        "maintenance_runs",
         metadata,
         required("agent_id", TEXT, "Whose memories were examined; empty: those of every owner."),
         required("id", ID, "The run, a UUID of version 7."),
-        required("policy", TEXT, "The policy's name."),
-        column("min_trust_threshold", DOUBLE, "Trust below which it archived."),
-        column("delete_threshold", DOUBLE, "Trust below which it deleted."),
-        column("max_age_hours", DOUBLE, "Age above which it archived."),
-        column("max_live", BIGINT, "Live memories an owner could keep."),
-        required("scanned", BIGINT, "Live memories examined."),
-        required("archived", BIGINT, "Memories archived."),
-        required("deleted", BIGINT, "Memories deleted."),
-        required("swept", BIGINT, "Counters and links of deleted memories, removed."),
+        required("policy", JSON, "The retention policy: its name, and its rules."),
         required("started_at", MOMENT, "When it began."),
-        required("seconds", DOUBLE, "How long it took."),
-        required("finished", ANSWER, "Whether it has finished."),
-        column("max_event_age_hours", DOUBLE, "Age above which it deleted events."),
-        column("max_run_age_hours", DOUBLE, "Age above which it deleted earlier runs."),
-        column("events", BIGINT, "Events deleted for their age.", "0"),
-        column("runs", BIGINT, "Earlier runs deleted for their age.", "0"),
-        column(
-            "tasks",
-            JSON,
-            "How many tasks of each kind an upkeep did, and left; NULL: a garbage collection "
-            "alone.",
-        ),
+        column("seconds", DOUBLE, "How long it took.", "0"),
+        column("finished", ANSWER, "Whether it did all tasks.", "false"),
+        *(column(name, BIGINT, comment, "0") for name, comment in numbers.items()),
+        column("tasks", JSON, "How many tasks of each kind it did, and left.", "'{}'"),
         PrimaryKeyConstraint("agent_id", "id"),
-        comment="Runs of the garbage collection; a dry run leaves none.",
+        comment="Runs of maintenance; a dry run leaves none.",
     )

@@ -12,24 +12,22 @@ from pgrecall.schema import Tables
 from pgrecall.schema.fields import ROW
 
 _COUNTED = "memories, counters, links, events"
-_COLLECTED = "scanned, archived, deleted, swept, events, runs"
 MEMORY: Final = ", ".join("NULL AS embedding" if name == "embedding" else name for name in ROW)
 """The fields of `Memory` in their order, of the view memory_records; the embedding is NULL."""
 COLUMNS: Final[Mapping[str, str]] = {
+    "_maintenance_due": "task, name, why, seconds, counts",
+    "_retain_batch": "scanned, archived, deleted, completed, orphans, events, last_id, more",
     "changes": "agent_id, content, memory_id, id, event_type, reason, actor, old_values, "
     "new_values, metadata, occurred_at",
-    "collect_garbage_batch": f"{_COLLECTED}, last_id, more",
     "consolidate_memories": "memory_id, source_ids, importance",
-    "count_garbage": _COLLECTED,
     "count_owner": f"{_COUNTED}, positions, runs",
-    "end_garbage_run": "runs, seconds",
     "erase": f"{_COUNTED}, positions, mentions, derived",
     "erase_owner_batch": f"{_COUNTED}, positions, runs, more",
     "health": "problem, name, why, remedy",
     "judged_queries": "query, memory_ids, irrelevant",
     "names": "alias, entity",
     "large_owners": "agent_id",
-    "last_upkeep": "started_at, seconds, tasks, finished",
+    "last_maintenance": "started_at, seconds, tasks, finished",
     "links": "source_id, target_id, kind, weight",
     "owners": "agent_id, memories",
     "owners_of_memories": "agent_id, has_memories",
@@ -41,7 +39,6 @@ COLUMNS: Final[Mapping[str, str]] = {
     "restore_rows": "ordinal, memory_id, outcome",
     "supersede": "successor, outcome, similarity",
     "table_states": "name, live, dead, changed, bytes",
-    "upkeep_due": "task, name, why, seconds",
     "upsert": "memory_id, outcome",
 }
 """The columns to read of functions that return several. Never `*`: a column that a later release

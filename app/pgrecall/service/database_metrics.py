@@ -15,7 +15,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from pgrecall.core.time_limit import within
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.lifecycle.health import KINDS, Health
-from pgrecall.lifecycle.upkeep import UpkeepKind
+from pgrecall.lifecycle.maintenance import TASKS
 
 KEPT_SECONDS = 600.0
 """Counts of memories are among what is read, and each worker reads them."""
@@ -40,7 +40,7 @@ class DatabaseMetrics:
             if time.monotonic() - self._read_at >= KEPT_SECONDS:
                 self._read_at = time.monotonic()
                 try:
-                    health = await within(MOST_SECONDS, self._repo.upkeep.health())
+                    health = await within(MOST_SECONDS, self._repo.maintenance.health())
                     self._families = list(_families(health))
                     self._known = True
                 except Exception as error:
@@ -98,10 +98,14 @@ def _families(health: Health) -> Iterable[Metric]:
     yield _labelled("table_bytes", "With indexes and TOAST.", "table", sizes)
     if found["row security"]:
         return  # it is not shown who did what
-    last = health.last_upkeep
+    last = health.last_maintenance
     started = last.started_at.timestamp() if last else 0
-    yield _gauge("last_upkeep_timestamp_seconds", "When the last upkeep began; 0: never.", started)
-    yield _gauge("last_upkeep_duration_seconds", "Its time.", last.seconds if last else 0)
-    known = {*UpkeepKind, "left"}
+    yield _gauge(
+        "last_maintenance_timestamp_seconds", "When the last maintenance began; 0: never.", started
+    )
+    yield _gauge("last_maintenance_duration_seconds", "Its time.", last.seconds if last else 0)
+    known = {*TASKS, "left"}
     tasks = ((name, number) for name, number in last.tasks.items() if name in known) if last else ()
-    yield _labelled("last_upkeep_tasks", "Done by the last upkeep, or left.", "task", tasks)
+    yield _labelled(
+        "last_maintenance_tasks", "Done by the last maintenance, or left.", "task", tasks
+    )

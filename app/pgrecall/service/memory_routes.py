@@ -23,7 +23,7 @@ _CALLED = {
     "history": "events",
     "links.of": "links",
     "evaluation.judged_queries": "queries",
-    **dict.fromkeys(("invalidate", "revive", "upkeep.approve", "upkeep.reject"), "changed"),
+    **dict.fromkeys(("invalidate", "revive", "approve", "reject"), "changed"),
     "evaluation.judge": "changed",
 }
 """Method → the name that its result has in an answer, if that is no object by itself."""
@@ -103,7 +103,7 @@ route("PATCH /memories/{memory_id}", "update", Writer, Memory, importance=0.9, r
 route("GET /memories/{memory_id}/history", "history", Reader, dict[str, list[Event]])
 route("POST /memories/{memory_id}/supersede", "supersede", Writer, answers.AddedAnswer, new=COFFEE)
 route("GET /memories/{memory_id}/links", "links.of", Reader, dict[str, list[Link]])
-for _verb in ("invalidate", "revive", "upkeep.approve", "upkeep.reject"):
+for _verb in ("invalidate", "revive", "approve", "reject"):
     _request = f"POST /memories/{{memory_id}}/{_verb.rpartition('.')[2]}"
     route(_request, _verb, Writer, dict[str, int], reason="asked for")
 route("POST /search", "search", Reader, answers.SearchAnswer, k=3, **DRINK)

@@ -1,3 +1,0 @@
--- The memories that score low.
---with every AS every
---then below
