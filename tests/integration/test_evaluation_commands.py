@@ -6,7 +6,6 @@ import json
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
-from errno import ENOSPC
 from pathlib import Path
 from typing import Any
 
@@ -167,17 +166,6 @@ def test_what_evaluate_tells_machines_is_the_repositorys_record(
     assert shown.out.count("\n") == 1
 
 
-def test_by_default_the_profiles_built_in_are_compared(run: Run, few: Path) -> None:
-    [record] = run("evaluate", few, "-a", AGENT, "--json").records
-
-    assert [one["profile"] for one in record["profiles"]] == list(profiles.BUILT_IN)
-    assert record["k"] == 10
-
-
-def full(*_: Any, **__: Any) -> None:
-    raise OSError(ENOSPC, "No space left on device")
-
-
 def test_what_cannot_be_written_is_told_before_the_work(
     run: Run, few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,18 +179,6 @@ def test_what_cannot_be_written_is_told_before_the_work(
 
     assert "cannot be written: it is a folder" in refused("tune", "-o", "folder.toml", "--force")
     assert "none" in refused("tune", "-o", "none/tuned.toml")
-
-
-def test_missing_memories_are_told(run: Run, tmp_path: Path, world: World) -> None:
-    lines = [{**one, "relevant": [*one["relevant"], "gone"]} for one in world.questions[:12]]
-    path = written(tmp_path / "missing.jsonl", lines)
-    for command, *more in (("tune", "--force"), ("evaluate", "-p", "trust")):
-        asked = asked_of(command, path, *more)
-        shown, quiet = run(*asked), run(*asked, "--json")
-
-        assert "12 relevant memories do not exist for assistant" in shown.err
-        assert "relevant memories" not in quiet.err
-    assert quiet.records[0]["missing"] == 12
 
 
 def test_queries_that_people_judged_are_evaluated_and_tuned_by(
@@ -283,18 +259,6 @@ def test_tune_writes_a_profile_that_can_be_used(run: Run, file: Path, tmp_path: 
     assert (second["profile"], set(first["by_group"])) == ("mine", {"even", "odd"})
     assert second["ndcg_difference"][1] > 0
     assert run("search", "tea", "-a", AGENT, "--profile", "mine.json", "--json").records
-
-
-def test_what_was_tuned_is_told_before_its_file_fails(
-    run: Run, few: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Path, "write_text", full)
-    shown, machine = run(*asked_of("tune", few)), run(*asked_of("tune", few, "--json"))
-
-    for one in (shown, machine):
-        assert (one.code, "similarity" in one.out, "written to" in one.out) == (2, True, False)
-        assert "tuned.toml cannot be written: No space left on device" in one.err
-    assert [record["written"] for record in machine.records] == [None]
 
 
 def test_machines_are_told_all_and_a_file_is_written_over_by_force_alone(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -583,6 +584,8 @@ def test_the_help_of_each_command_and_argument_tells_what_it_does(run: Run) -> N
         said = str(command.callback.__doc__).split(".")[0]
         assert done.code == 0
         assert " ".join(said.split()) in told
+        assert "bool" not in told.lower(), name
+        assert re.search(r"`\w+_\w+`", told) is None, name  # a name of Python
         silent = [one.name for one in BUILT.commands[name].params if not one.help]
         assert silent == [], name
     assert COMMANDS.keys() <= set(run("--help").out.split())

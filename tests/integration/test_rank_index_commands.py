@@ -14,7 +14,6 @@ from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.rank_index.index import AT_LEAST, EF_CONSTRUCTION, M
 from tests.integration.commands import CONTROLS, EVIL, Run
 from tests.integration.rank_indexes import AGED, tables_of
-from tests.migrations.asking import open_transaction, values, wait_until
 from tests.migrations.asking import run as run_sql
 
 pytestmark = pytest.mark.hnsw
@@ -24,7 +23,6 @@ THINGS = ("tea", "coffee", "the build", "a bicycle", "Lisbon")
 DOES = ("likes", "has lost", "asked about", "paid for")
 TEXTS = [f"{one} {does} {what}" for one in FIRST for does in DOES for what in THINGS]
 FILLED = len(TEXTS)
-USED = "scored of the rank index"
 INDEX_FIELDS = [
     *("agent_id", "relation", "space", "as_of", "built_at"),
     *("written_until", "memories", "at_least", "m", "ef_construction", "seconds", "candidates"),
@@ -82,22 +80,6 @@ def test_an_index_is_built_used_and_dropped(
     assert tables_of(local_url) == []
 
 
-def test_without_an_agent_those_with_many_memories_are_built_or_none(
-    run: Run, repo: MemoryRepository
-) -> None:
-    repo.add_many("small", TEXTS[:19])
-    repo.add_many("large", TEXTS[:20])
-    nobody = run("index", "build", "-a", "nobody", "--json")
-    nothing = "nothing to build: no agent has so many memories"
-    none = f"no rank indexes, and no agent has {AT_LEAST:,} memories or more"
-
-    assert run("index", "build").out.strip() == nothing
-    assert run("index", "list").out.strip() == none
-    assert (nobody.code, nobody.out) == (0, "")
-    built = run("index", "build", "--at-least", "20", "--json").records
-    assert [record["agent_id"] for record in built] == ["a", "large"]
-
-
 def test_bad_input_ends_with_two_and_its_reason(
     run: Run, repo: MemoryRepository, local_url: str
 ) -> None:
@@ -117,27 +99,6 @@ def test_bad_input_ends_with_two_and_its_reason(
     assert (unknown.code, unknown.out) == (2, "")
     assert "is not one of" in unknown.err
     assert tables_of(local_url) == []
-
-
-def test_what_keeps_commands_from_working_is_told(
-    run: Run, repo: MemoryRepository, local_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nowhere = "postgresql://127.0.0.1:9/nothing"
-    for command in (("build",), ("list",), ("drop", "-a", "a")):
-        elsewhere = run("index", *command, "--schema", "elsewhere")
-        unreached = run("index", *command, "--database-url", nowhere)
-        assert (elsewhere.code, unreached.code) == (4, 3)
-        assert "pgrecall migrate up" in elsewhere.err
-        assert "Traceback" not in unreached.err
-    monkeypatch.setattr("pgrecall.rank_index.maintaining.PATIENCE", 0.1)
-    with open_transaction(local_url, "UPDATE pgrecall.agent_memories SET importance = 0.5"):
-        done = run("index", "build", "-a", "a")
-    assert done.code == 5
-    assert "has not ended" in done.err
-    for arguments in ((), ("--help",)):
-        shown = run("index", *arguments)
-        names = ("build", "list", "drop")
-        assert all(name in shown.out + shown.err for name in names)
 
 
 def test_maintenance_builds_and_drops_what_is_due_and_says_when_nothing_is(
@@ -202,21 +163,6 @@ def test_the_list_tells_what_has_happened_and_what_is_due(run: Run, repo: Memory
     assert (only, run("index", "list", "-a", "nobody", "--json").out) == (b, "")
 
 
-def test_every_command_works_on_a_team(run: Run, repo: MemoryRepository) -> None:
-    repo.teams.add_many("a", TEXTS[:80])
-    team = ("-a", "a", "--of-team")
-
-    [built] = run("index", "build", *team, "--json").records
-    [listed] = run("index", "list", "--of-team", "--json").records
-
-    assert (built["agent_id"], built["memories"]) == ("team:a", 80)
-    assert listed["index"]["relation"] == built["relation"]
-    kept = run("maintain", *team, "--at-least", "50")
-    assert kept.out.strip() == "nothing is due"
-    assert run("index", "list", "--json").records == []
-    assert run("index", "drop", *team, "--json").records == [{"dropped": True}]
-
-
 def test_hostile_names_move_no_terminal_and_break_no_table(
     run: Run, repo: MemoryRepository, local_url: str
 ) -> None:
@@ -237,21 +183,6 @@ def test_hostile_names_move_no_terminal_and_break_no_table(
         assert done.code == (done is status), done.err
         assert not CONTROLS & set(done.out + done.err)
     assert all("[bold]x[/bold] [/nothing]" in done.out for done in shown)
-
-
-def test_a_search_looks_as_it_is_told(run: Run, repo: MemoryRepository) -> None:
-    search = ("search", "who likes tea?", "-a", "a", "--no-touch")
-    run("index", "build", "-a", "a", "--at-least", str(FILLED + 1))
-    assert USED not in run(*search).out
-    run("index", "build", "-a", "a", "--at-least", str(FILLED))
-
-    hits = {}
-    for strategy in ("auto", "exact", "index"):
-        records = run(*search, "--strategy", strategy, "--json").records
-        hits[strategy] = [record["id"] for record in records]
-        assert (USED in run(*search, "--strategy", strategy).out) == (strategy != "exact")
-    assert hits["index"] == hits["exact"] == hits["auto"]
-    assert len(hits["index"]) == 10
 
 
 def test_status_tells_of_indexes_and_the_maintenance_that_does_away_with_what_is_due(
@@ -276,16 +207,3 @@ def test_status_tells_of_indexes_and_the_maintenance_that_does_away_with_what_is
 
     run(*said["remedy"].split()[1:], "--at-least", "10")
     assert "40 days old" not in run("status").out
-
-
-def test_a_long_build_shows_no_progress_where_nobody_looks(
-    run: Run, repo: MemoryRepository, local_url: str
-) -> None:
-    """Neither output is a terminal here: a bar would only be noise in a log."""
-    assert run(*BUILD, "--json").err == ""
-    watching = (
-        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
-        "AND pid <> pg_backend_pid() AND query LIKE '%%pg_stat_progress_create_index%%' "
-        "AND state = 'active'"
-    )
-    wait_until("the watcher is gone", lambda: not values(local_url, watching))

@@ -134,17 +134,3 @@ def test_the_version_loads_neither_driver_nor_framework() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert re.fullmatch(r"pgrecall \d+\.\d+.*\nset\(\)\n", done.stdout)
-
-
-def test_head_ends_a_command_quietly(repo: MemoryRepository, agent: str, commands_url: str) -> None:
-    repo.add_many(agent, [f"{n} {'word ' * 200}" for n in range(300)])
-    for form in ("--json", "--no-touch"):
-        command = f"'{PROGRAM}' search word -a '{agent}' -k 300 {form} | head -1"
-        done = subprocess.run(
-            ["bash", "-o", "pipefail", "-c", command],
-            env=os.environ | {"PGRECALL_DATABASE_URL": commands_url},
-            cwd=Path.home(),
-            capture_output=True,
-            text=True,
-        )
-        assert (done.returncode, done.stderr, done.stdout != "") == (0, "", True)

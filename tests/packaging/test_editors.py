@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import json
 import subprocess
@@ -11,11 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 
-import jedi
 import pytest
 from hatch_build import write_stubs
 
-from tests.methods import NOWHERE, NOWHERE_LATER, method, public
+from tests.methods import NOWHERE, method, public
 from tests.packaging.language_server import LanguageServer, language_server
 
 APP = Path(__file__).parents[2] / "app"
@@ -93,44 +91,6 @@ def calls(called: str, names: list[str]) -> tuple[str, int]:
     before = f"{MADE}\nasync def main():\n"
     lines = "".join(f"    {called}{name}()\n" for name in names)
     return before + lines, before.count("\n")
-
-
-@pytest.mark.parametrize("called", ["repo.", "await later.teams."])
-def test_an_editor_shows_every_argument_and_docstring(installed: Path, called: str) -> None:
-    repository = NOWHERE_LATER if "later" in called else NOWHERE
-    project = jedi.Project(installed, added_sys_path=[str(installed)])
-    code, before = calls(called, public(repository))
-    script = jedi.Script(code, project=project)
-    for line, name in enumerate(public(repository), before + 1):
-        there = method(repository, name)
-        arguments = [*inspect.signature(there).parameters]
-        within = line, len(f"    {called}{name}(")
-        [shown] = script.get_signatures(*within)
-        completed = {one.name for one in script.complete(*within)}
-
-        assert [one.name for one in shown.params] == arguments, name
-        assert {f"{one}=" for one in arguments} <= completed, name
-        assert inspect.getdoc(there) in shown.docstring(), name
-
-
-@pytest.mark.parametrize("called", ["repo.", "later."])
-def test_a_definition_is_one_line_and_leads_to_the_function(called: str) -> None:
-    repository = NOWHERE_LATER if "later" in called else NOWHERE
-    code, before = calls(called, public(repository))
-    script = jedi.Script(code)  # which the next one with a text takes apart
-    columns = enumerate((len(f"    {called}{name}") - 1 for name in public(repository)), before + 1)
-    places = [script.goto(line, column) for line, column in columns]
-    for name, [place] in zip(public(repository), places, strict=True):
-        assert place.module_path is not None
-        text = place.module_path.read_text(encoding="utf-8")
-        line = text.splitlines()[place.line - 1]
-        [function] = jedi.Script(text).goto(place.line, line.index(")"), follow_imports=True)
-        assert function.module_path is not None
-        defined = ast.parse(function.module_path.read_text(encoding="utf-8"))
-        [found] = (one for one in defined.body if getattr(one, "lineno", 0) == function.line)
-
-        assert isinstance(found, ast.FunctionDef)
-        assert ast.get_docstring(found) == inspect.getdoc(method(repository, name)), name
 
 
 @pytest.fixture(scope="module")

@@ -396,14 +396,6 @@ def kill_server(directory: Path, url: str) -> None:
     wait_until_dead(family)
 
 
-def test_a_server_that_was_killed_itself_starts_again(directory: Path) -> None:
-    with embedded.database(directory) as url:
-        kill_server(directory, url)
-
-    with embedded.database(directory) as url:
-        assert answer(url) == 1
-
-
 @pytest.mark.parametrize("name", ["a b's ü 100%41&b?c=d#e", "d" * 120])
 def test_what_a_directory_may_be_called(name: str, initialised: Path) -> None:
     """`~/Library/Application Support` is where such data lies on macOS."""

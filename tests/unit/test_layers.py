@@ -78,20 +78,6 @@ def test_no_file_is_long_and_no_two_modules_have_one_name() -> None:
     assert len({file.relative_to(PACKAGE).parts[0] for file in files}) <= 20
 
 
-def test_no_docstring_begins_with_a_question_word() -> None:
-    """Nor does a text under an attribute or a constant."""
-    begins = re.compile(r"\s*(What|Whether|Those|Who|Which)\b")
-    found = [
-        f"{file.relative_to(PACKAGE)}:{node.lineno}"
-        for file in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and begins.match(str(node.value.value))
-    ]
-    assert found == []
-
-
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
