@@ -4,12 +4,14 @@ import gzip
 import json
 import re
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
+from pgrecall.cli.demonstrate import _program
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.core.resources import migrations_folder
 from tests.integration.commands import Run, make_once, runner
@@ -260,6 +262,17 @@ def test_the_demo_shows_what_is_relevant_and_stores_once(run: Run, url: str) -> 
     said, command = first.out.splitlines()[-1].split(": ", 1)
     assert said == "Try your own"
     assert "Ines" in run(*shlex.split(command)[1:]).out
+
+
+def test_the_demo_names_the_program_as_the_shell_finds_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = Path(sys.executable).with_name("pgrecall")
+    monkeypatch.setattr(sys, "argv", [str(program)])
+    for path, name in (("/nowhere", str(program)), (str(program.parent), "pgrecall")):
+        monkeypatch.setenv("PATH", path)
+        assert _program() == name
 
 
 PROFILE = """
