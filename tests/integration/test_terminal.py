@@ -92,9 +92,10 @@ def test_tables_of_numbers_are_wrapped_and_not_cut(
 
 
 def test_memories_are_counted(run: Run, notes: str) -> None:
-    assert run("count", "-a", notes).out == "12\n"
-    assert run("count", "-a", notes, "--text", "kitchen", "--json").records == [{"memories": 11}]
-    assert run("count", "-a", "nobody").out == "0\n"
+    assert run("list", "--count", "-a", notes, "-n", 5).out == "12\n"
+    counted = ("list", "--count", "-a", notes)
+    assert run(*counted, "--text", "kitchen", "--json").records == [{"memories": 11}]
+    assert run("list", "--count", "-a", "nobody").out == "0\n"
 
 
 TABS = {

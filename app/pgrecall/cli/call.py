@@ -15,7 +15,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from typer.models import ArgumentInfo, OptionInfo
 
 from pgrecall.cli.database import AnyAgent, Database
-from pgrecall.cli.embedding import EmbedsOne, EmbedsTexts, StoresOne
+from pgrecall.cli.embedding import EmbedsOne, EmbedsTexts
 from pgrecall.cli.options import annotated, parameter, parameters_of, value_type
 from pgrecall.cli.parsers import option
 from pgrecall.core.checks import descriptions, without_none
@@ -30,9 +30,7 @@ _LEFT_OUT = {
     *("include_embedding", "on_progress", "summarise"),
 }
 _RECEIVERS: Mapping[str, Any] = {
-    "memory": StoresOne,
-    "new": StoresOne,
-    "query": EmbedsOne,
+    **dict.fromkeys(("memory", "new", "query"), EmbedsOne),
     "queries": EmbedsTexts,
 }
 """Argument that is embedded → the repository that the command needs."""

@@ -10,14 +10,7 @@ from pgrecall.cli.app import App
 from pgrecall.cli.call import Call
 from pgrecall.cli.memory_ids import short_ids
 from pgrecall.cli.options import OptionalIds
-from pgrecall.cli.output import (
-    Output,
-    counted,
-    number,
-    plain,
-    progress_bar,
-    working,
-)
+from pgrecall.cli.output import Output, counted, number, plain, progress_bar
 from pgrecall.cli.parsers import option
 from pgrecall.core.display import Cell
 from pgrecall.errors import InputError
@@ -113,7 +106,7 @@ def erase(
     if not yes and not dry_run:
         _confirm(f"Erase {counted(len(ids), 'memory', 'memories') if ids else 'everything'}", call)
     if not everything:
-        with working("erasing"):
+        with progress_bar("erasing"):
             erased = call()
         return Output([erased], *_erasure(erased))
     if call.arguments["vacuum"]:  # before anything is erased: who may not, learns it now
@@ -125,7 +118,7 @@ def erase(
             on_progress=lambda done, memories: advance(done.memories, memories),
         )
     if call.arguments["vacuum"] and not dry_run:
-        with working("vacuuming"):
+        with progress_bar("vacuuming"):
             call(memory_ids=())
     return Output([erased], *_erasure(erased))
 

@@ -84,11 +84,7 @@ class Database:
     def repository(self, of_team: bool = False) -> Iterator[MemoryRepository]:
         """A repository."""
         with self.engine() as engine:
-            repo = MemoryRepository(
-                engine,
-                schema=self.schema,
-                embedder=self.embedder,
-            )
+            repo = MemoryRepository(engine, schema=self.schema, embedder=self.embedder)
             yield repo.teams if of_team else repo
 
     def _migrate(self, url: str) -> None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import tzinfo
 from pathlib import Path
 from typing import Annotated
 
+from sqlalchemy.ext.asyncio import AsyncEngine
+
 from pgrecall.cli.configuration import VARIABLES
-from pgrecall.cli.named_objects import named_object
+from pgrecall.cli.named_objects import make_reranker, named_object
 from pgrecall.cli.parsers import option
 from pgrecall.core.embedders import Embedder, LocalEmbedder
-from pgrecall.core.entity_finding import EntityFinder, capitalised_names
+from pgrecall.core.entity_finding import capitalised_names
 from pgrecall.core.quoting import shortened
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
-from pgrecall.execution import MemoryRepository
+from pgrecall.execution import AsyncMemoryRepository, MemoryRepository
 
 EmbedderName = Annotated[
     str | None,
@@ -62,10 +65,6 @@ EmbedsTexts = Annotated[MemoryRepository, EmbedderName]
 """The repository of a command that embeds texts."""
 EmbedsOne = Annotated[MemoryRepository, EmbedderName, Vector]
 """The repository of a command that embeds one text, whose vector may be given instead."""
-StoresTexts = Annotated[MemoryRepository, EmbedderName]
-"""The repository of a command that stores texts."""
-StoresOne = Annotated[MemoryRepository, EmbedderName, Vector]
-"""The repository of a command that stores one text, whose vector may be given instead."""
 
 
 class FixedVector:
@@ -103,6 +102,24 @@ def make_embedder(name: str | None, written: str | None = None) -> Embedder:
     return named_object("--embedder", name, is_one)  # type: ignore[no-any-return]
 
 
-def entities(find_entities: bool) -> EntityFinder | None:
-    """The entity finder of a server."""
-    return capitalised_names if find_entities else None
+def maker(
+    schema: str,
+    embedder: str | None,
+    find_entities: bool = False,
+    rerank: str | None = None,
+    *,
+    timezone: str | tzinfo | None = None,
+) -> Callable[[AsyncEngine], AsyncMemoryRepository]:
+    """A function that makes the repository of a server on an engine."""
+
+    def repository(engine: AsyncEngine) -> AsyncMemoryRepository:
+        return AsyncMemoryRepository(
+            engine,
+            schema=schema,
+            embedder=make_embedder(embedder),
+            entities=capitalised_names if find_entities else None,
+            reranker=None if rerank is None else make_reranker(rerank),
+            timezone=timezone,
+        )
+
+    return repository

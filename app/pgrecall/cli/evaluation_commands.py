@@ -9,11 +9,7 @@ from typing import Annotated, Any, Literal
 from pgrecall.cli.app import App
 from pgrecall.cli.call import Call
 from pgrecall.cli.options import Profiles
-from pgrecall.cli.output import (
-    Output,
-    progress_bar,
-    require_writable,
-)
+from pgrecall.cli.output import Output, progress_bar, require_writable
 from pgrecall.cli.parsers import argument, option
 from pgrecall.core.display import Cell, Part, Tone, plain
 from pgrecall.core.quoting import listed
@@ -85,11 +81,7 @@ def judge(
     profiles=Profiles,
     **JUDGED,
 )
-def evaluate(
-    call: Call,
-    file: QueriesFile = None,
-    judged: Judged = False,
-) -> Output:
+def evaluate(call: Call, file: QueriesFile = None, judged: Judged = False) -> Output:
     """Measure how well profiles find the memories that answer judged queries.
 
     recall@k is the share of the relevant memories among the first k. MRR is the mean of 1 / the
@@ -149,10 +141,13 @@ def tune(
     with progress_bar("searching") as advance:
         queries = _queries(call, file)
         tuning: Tuning = call(agent_id=None, queries=queries, on_progress=advance)
-    problem = None
+    problem, is_written = None, False
     if tuning.proposed is not None:
-        problem = _failure(profiles.save, tuning.proposed.renamed(output.stem), output)
-    is_written = tuning.proposed is not None and problem is None
+        try:
+            profiles.save(tuning.proposed.renamed(output.stem), output)
+            is_written = True
+        except PgRecallError as error:  # raised once the results are printed
+            problem = error
     summary, *parts = tuning._parts()
     assert isinstance(summary, str)
     return Output(
@@ -163,15 +158,6 @@ def tune(
         notes=_missing(tuning.held_out.missing, call),
         problem=problem,
     )
-
-
-def _failure(function: Any, *arguments: Any) -> PgRecallError | None:
-    """Calls the function. Its error is raised after the results are printed."""
-    try:
-        function(*arguments)
-    except PgRecallError as problem:
-        return problem
-    return None
 
 
 def _require_source(file: Path | None, *, judged: bool) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, BinaryIO, cast
 
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
-from pgrecall.cli.embedding import StoresTexts
+from pgrecall.cli.embedding import EmbedsTexts
 from pgrecall.cli.output import Output, counted, plain, progress_bar, warnings
 from pgrecall.cli.output import table as listed_table
 from pgrecall.cli.parsers import argument, option, standard_input
@@ -46,7 +46,7 @@ OF_SYSTEMS = "From another system"
     "postgresql://user@host/name",
 )
 def import_(
-    repo: StoresTexts,
+    repo: EmbedsTexts,
     source: Annotated[
         str,
         argument(

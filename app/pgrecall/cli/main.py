@@ -41,7 +41,7 @@ EXIT_CODES: tuple[tuple[type[PgRecallError], int], ...] = (
 class _Commands(LazyGroup):
     panels: ClassVar[Mapping[str, Mapping[str, str]]] = {
         "Store and search": {
-            "memory_commands": "add upsert list get count owners",
+            "memory_commands": "add upsert list get owners",
             "import_command": "import",
             "transfer_commands": "export",
             "search_commands": "search explain context",

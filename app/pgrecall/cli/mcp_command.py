@@ -8,18 +8,10 @@ from typing import Annotated
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Database
-from pgrecall.cli.embedding import (
-    EmbedderName,
-    FindEntities,
-    RerankerName,
-    entities,
-    make_embedder,
-)
-from pgrecall.cli.named_objects import make_reranker
+from pgrecall.cli.embedding import EmbedderName, FindEntities, RerankerName, maker
 from pgrecall.cli.options import Zone
 from pgrecall.cli.parsers import option
 from pgrecall.errors import InputError
-from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.migrate.connecting import async_engine_of
 from pgrecall.scoring.profile import Profile
 
@@ -56,16 +48,9 @@ def mcp(
 
     async def serve(url: str) -> None:
         engine = async_engine_of(url, prepares=True)
-        repo = AsyncMemoryRepository(
-            engine,
-            schema=database.schema,
-            embedder=make_embedder(embedder),
-            entities=entities(find_entities),
-            reranker=None if rerank is None else make_reranker(rerank),
-            timezone=timezone,
-        )
+        make = maker(database.schema, embedder, find_entities, rerank, timezone=timezone)
         try:
-            await memory_server(repo, agent, profile=profile).run_stdio_async()
+            await memory_server(make(engine), agent, profile=profile).run_stdio_async()
         finally:
             await engine.dispose()
 

@@ -1,4 +1,4 @@
-"""pgrecall add, upsert, list, get, count, owners"""
+"""pgrecall add, upsert, list, get, owners"""
 
 from __future__ import annotations
 
@@ -73,6 +73,7 @@ def _added(added: Added, *notes: str) -> Output:
     "list",
     "pgrecall list --agent zoe --type fact --limit 20",
     "pgrecall list --agent zoe --order -retrieval_count --metadata 'user.age>=30'",
+    "pgrecall list --agent zoe --created-after 2026-01-01 --count",
     order=option(
         "Column to sort by, such as importance; -importance puts the largest first. May be "
         "repeated. Default: -created_at.",
@@ -80,8 +81,16 @@ def _added(added: Added, *notes: str) -> Output:
     ),
     total=option("Count all memories that pass, too."),
 )
-def list_(call: Call) -> Output:
+def list_(
+    call: Call,
+    count: Annotated[bool, option("Print only the number of those that pass.", "--count")] = False,
+) -> Output:
     """List memories in any order, page by page, without ranking them."""
+    if count:
+        of_page = ("order", "limit", "after", "total")
+        filters = {name: one for name, one in call.arguments.items() if name not in of_page}
+        found = call.repo.count(filters.pop("agent_id"), **filters)
+        return Output([{"memories": found}], str(found))
     page = _listed(call)
     ids = short_ids(call.repo, call.agent, (memory.id for memory in page))
     notes = []
@@ -147,17 +156,6 @@ def get(call: Call, key: Annotated[str | None, option("The key of a memory.")] =
         for record in records
     )
     return Output(records, *parts)
-
-
-@app.method(
-    "count",
-    "pgrecall count --agent zoe",
-    "pgrecall count --agent zoe --type fact --created-after 2026-01-01",
-)
-def count(call: Call) -> Output:
-    """Count the memories that pass the filters."""
-    found = call()
-    return Output([{"memories": found}], str(found))
 
 
 @app.method(

@@ -13,11 +13,11 @@ from pgrecall.cli import demo as demo_
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Database
-from pgrecall.cli.embedding import EmbedderName, RerankerName, make_embedder
+from pgrecall.cli.embedding import EmbedderName, RerankerName, make_embedder, maker
 from pgrecall.cli.options import Zone
 from pgrecall.cli.output import warnings
 from pgrecall.cli.parsers import option
-from pgrecall.cli.serve import configuration, maker, of_tcp, require_service, run_here
+from pgrecall.cli.serve import configuration, of_tcp, require_service, run_here
 from pgrecall.execution import MemoryRepository
 
 app = App()

@@ -240,7 +240,6 @@ OPTIONS: Mapping[str, Any] = {
     "min_size": option("Smallest size of a cluster."),
     "more_than": option("Skip agents with this many active memories or fewer."),
     "newest": option("Compare this many of the newest memories."),
-    "batch_size": option("Memories per transaction."),
     "seed": option("Seed of the random numbers."),
     "at_least": option("Only agents with this many memories or more."),
     "m": option("HNSW: links of each node; over 250,000 memories at least 24.", "--m"),

@@ -154,13 +154,6 @@ def facts(rows: Iterable[tuple[str, Any]]) -> Grid:
 
 
 @contextmanager
-def working(text: str) -> Iterator[None]:
-    """Shows on a terminal that the command is running."""
-    with warnings.status(text):
-        yield
-
-
-@contextmanager
 def progress_bar(text: str) -> Iterator[Callable[..., None]]:
     """A bar on the terminal. Yields advance(done, total=None, text=None)."""
     if not warnings.is_interactive:

@@ -11,32 +11,21 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
-from datetime import tzinfo
 from functools import partial
 from importlib import import_module
 from inspect import signature
 from ipaddress import ip_address
 from typing import Annotated, Any
 
-from sqlalchemy.ext.asyncio import AsyncEngine
-
 from pgrecall import migrate
 from pgrecall.cli.app import App
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Database
-from pgrecall.cli.embedding import (
-    EmbedderName,
-    FindEntities,
-    RerankerName,
-    entities,
-    make_embedder,
-)
-from pgrecall.cli.named_objects import make_reranker
+from pgrecall.cli.embedding import EmbedderName, FindEntities, RerankerName, maker
 from pgrecall.cli.options import Zone
 from pgrecall.cli.output import warnings
 from pgrecall.cli.parsers import option
 from pgrecall.errors import ExtraMissing, InputError
-from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate.access import require_policies
 from pgrecall.migrate.service_keys import list_keys
@@ -234,26 +223,3 @@ def application() -> Any:
     return create_app(
         settings, maker(settings.schema, name, find_entities, rerank, timezone=timezone)
     )
-
-
-def maker(
-    schema: str,
-    embedder: str | None,
-    find_entities: bool = False,
-    rerank: str | None = None,
-    *,
-    timezone: str | tzinfo | None = None,
-) -> Callable[[AsyncEngine], AsyncMemoryRepository]:
-    """A function that makes the repository of the service on an engine."""
-
-    def repository(engine: AsyncEngine) -> AsyncMemoryRepository:
-        return AsyncMemoryRepository(
-            engine,
-            schema=schema,
-            embedder=make_embedder(embedder),
-            entities=entities(find_entities),
-            reranker=None if rerank is None else make_reranker(rerank),
-            timezone=timezone,
-        )
-
-    return repository

@@ -11,7 +11,6 @@ from pgrecall.cli.database import data_folder
 from pgrecall.cli.output import Output, facts, size
 from pgrecall.cli.parsers import option
 from pgrecall.core.display import Verbatim, plain
-from pgrecall.embedded import ServerStatus
 
 app = App(
     name="server",
@@ -28,7 +27,16 @@ def start() -> Output:
     """
     folder = data_folder()
     folder.parent.mkdir(parents=True, exist_ok=True)
-    return _shown(embedded.start(folder))
+    status = embedded.start(folder)
+    rows = [
+        ("data folder", str(status.folder)),
+        ("PostgreSQL", f"{status.version}, runs until it is stopped"),
+        ("other processes", ", ".join(map(str, status.users)) or "none use it"),
+        ("connections", str(status.connections)),
+        ("size", size(status.bytes)),
+    ]
+    url = Verbatim(f" URL: {plain(str(status.url))}\n")  # to be copied: neither cut nor wrapped
+    return Output([asdict(status)], facts(rows), url)
 
 
 @app.function("pgrecall server stop")
@@ -39,18 +47,3 @@ def stop(
     ran = embedded.stop(data_folder(), force=force)
     text = "the embedded server has stopped" if ran else "the embedded server does not run"
     return Output([{"stopped": ran}], text)
-
-
-def _shown(status: ServerStatus) -> Output:
-    runs = "runs until it is stopped" if status.stays else "runs while commands use it"
-    rows = [
-        ("data folder", str(status.folder)),
-        ("PostgreSQL", f"{status.version}, {runs}" if status.version else "does not run"),
-        ("other processes", ", ".join(map(str, status.users)) or "none use it"),
-        ("connections", str(status.connections)),
-        ("size", size(status.bytes)),
-    ]
-    if status.url is None:
-        return Output([asdict(status)], facts(rows))
-    url = Verbatim(f" URL: {plain(status.url)}\n")  # to be copied: neither cut nor wrapped
-    return Output([asdict(status)], facts(rows), url)

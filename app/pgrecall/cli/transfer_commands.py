@@ -1,4 +1,4 @@
-"""pgrecall export, copy"""
+"""pgrecall export"""
 
 from __future__ import annotations
 
