@@ -13,10 +13,6 @@ from pgrecall import NewMemory
 from tests.browser.conftest import Open
 from tests.integration.serving import Service
 
-HOSTILE = (
-    "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script> tram "
-    "${alert(1)} `}</style> \u202eevil"
-)
 QUESTION = "how does Ines get to work?"
 _owners = count()
 
@@ -67,22 +63,6 @@ def test_sliders_rank_anew_and_the_address_keeps_it(
     assert shared.locator(".moved.up").first.inner_text().startswith("▲1")
     [memory, *_] = studio.repo.list(owner)
     assert memory.retrieval_count == 0  # looking does not count
-
-
-def test_a_hostile_memory_stays_text(studio: Service, page_at: Open, owner: str) -> None:
-    memory_id = studio.repo.add(owner, HOSTILE, tags=["<b>tag</b>"], metadata={"<i>": "</dd>"})
-    page = page_at(key=studio.key(owner))
-    for address in (
-        asking(owner, "tram"),
-        asking(owner, "tram", "compare"),
-        asking(owner, "tram", f"memory/{memory_id}"),
-        asking(owner, "tram", "judge"),
-        asking(owner, view="browse"),
-    ):
-        page.goto(f"{studio.url}/studio{address}")
-        page.get_by_text("<img src=x").first.wait_for()
-        assert page.title() != "taken"
-        assert page.locator("#studio img, #studio script, #studio b > b").count() == 0
 
 
 def test_without_a_key_it_asks_for_one(studio: Service, page_at: Open, owner: str) -> None:

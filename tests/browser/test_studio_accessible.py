@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from itertools import product
 from typing import Any, Literal
 
 import pytest
@@ -59,7 +58,7 @@ def test_nothing_serious_stands_in_the_way(
     for summary in page.locator("details:not([open]) > summary").filter(visible=True).all():
         summary.click()
     found: list[Any] = []
-    for scheme, screen in product(SCHEMES, SCREENS):
+    for scheme, screen in zip(SCHEMES, SCREENS, strict=True):
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size(screen)
         for one in Axe().run(page).response["violations"]:

@@ -105,21 +105,6 @@ def test_an_edit_is_made_and_undone(
     assert studio.repo.get(owner, memory_id).tags == []  # type: ignore[union-attr]
 
 
-def test_a_memory_is_superseded_by_a_new_text(
-    studio: Service, page_at: Open, owner: str, memory_id: str
-) -> None:
-    page = page_at(f"#memory/{memory_id}?owner={owner}", key=studio.key(owner))
-    dialog = chosen(page, "Supersede")
-    expect(dialog.get_by_label("The new text")).to_have_value(OLD)
-    dialog.get_by_label("The new text").fill(NEW)
-    dialog.get_by_role("button", name="Supersede").click()
-
-    page.get_by_role("link", name=NEW).first.click()  # at the top, and in its history
-    expect(page.locator("article .content")).to_have_text(NEW)
-    [successor] = studio.repo.list(owner, text="cycles")
-    assert str(successor.id) in page.url
-
-
 def test_only_who_may_maintain_erases_and_only_when_sure(
     studio: Service, page_at: Open, owner: str, memory_id: str
 ) -> None:

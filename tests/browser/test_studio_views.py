@@ -8,7 +8,7 @@ import pytest
 
 from pgrecall.scoring import profiles
 from tests.browser.conftest import Open
-from tests.browser.test_studio import QUESTION, asking, owner, set_slider, texts
+from tests.browser.test_studio import QUESTION, asking, owner, texts
 from tests.integration.serving import Service
 
 __all__ = ["owner"]
@@ -73,39 +73,12 @@ def test_what_filters_is_seen_and_taken_off(studio: Service, page_at: Open, owne
     page.locator("ol.hits").get_by_text("tram").wait_for()
 
 
-def test_a_memory_leads_back_to_where_one_was(studio: Service, page_at: Open, owner: str) -> None:
-    narrow = {"width": 390, "height": 844}
-    long = f"The long way to work: {'step by step ' * 60}"
-    studio.repo.add(owner, long)
-    page = page_at(asking(owner, view="judge"), key=studio.key(owner), viewport=narrow)
-    whole = page.locator(".hits .content", has_text="The long way")
-    assert whole.evaluate("one => one.scrollHeight <= one.clientHeight")  # it is not cut off
-    for view, back in (("judge", "Back to the hits"), ("browse", "Back")):
-        page.goto(f"{studio.url}/studio{asking(owner, view=view)}")
-        page.get_by_role("link", name="Look into").first.click()
-        page.get_by_text("Its signals").click()
-        page.get_by_text("The share of the question's words").wait_for()
-        page.get_by_role("link", name=back).click()
-        page.wait_for_url(f"**#{view}*")
-
-
 def test_a_day_without_a_time_is_its_end(studio: Service, page_at: Open, owner: str) -> None:
     page = page_at(asking(owner), key=studio.key(owner), timezone_id="Asia/Tokyo")
     page.get_by_label("As of this day").fill("2025-05-05")
     page.wait_for_url("**as_of=2025-05-05T14%3A59%3A59*")
     page.get_by_label("at this time").fill("10:30")
     page.wait_for_url("**as_of=2025-05-05T01%3A30%3A00*")
-
-
-def test_as_of_by_its_slider_is_taken_back(studio: Service, page_at: Open, owner: str) -> None:
-    page = page_at(asking(owner), key=studio.key(owner))
-    page.locator(".summary", has_text="2 of 2 memories").wait_for()
-    set_slider(page, "As of", -200)
-    page.locator(".summary", has_text="1 of 1 memory").wait_for()
-    page.get_by_role("button", name="as of").click()
-    page.locator(".summary", has_text="2 of 2 memories").wait_for()
-    assert page.get_by_label("As of", exact=True).input_value() == "0"
-    assert page.locator("output[for=as-of]").inner_text() == "now"
 
 
 def test_two_profiles_are_compared_in_sentences(studio: Service, page_at: Open, owner: str) -> None:
@@ -128,6 +101,10 @@ def test_marks_by_keys_become_judged_queries(studio: Service, page_at: Open, own
     page.keyboard.press("y")
     heading(page, "1 judged question").wait_for()
     page.keyboard.press("n")
+    page.get_by_text("2 of 2 hits judged").wait_for()
+    page.keyboard.press("u")
+    page.get_by_text("1 of 2 hits judged").wait_for()
+    page.get_by_role("button", name="Does not answer", exact=True).last.click()
     page.get_by_text("2 of 2 hits judged").wait_for()
 
     page.reload()

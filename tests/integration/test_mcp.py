@@ -20,7 +20,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from pgrecall import AsyncMemoryRepository, MemoryRepository, Reranker
+from pgrecall import AsyncMemoryRepository, MemoryRepository
 from pgrecall.context.styles import STYLES
 from pgrecall.mcp import memory_server
 from tests.integration.support import NORTH, at
@@ -39,17 +39,12 @@ class Compass:
         return NORTH if {"cello", "viola", "instrument"} & {*text.lower().split()} else at(90)
 
 
-def talk(
-    url: str,
-    agent: str | None,
-    said: Callable[[Client], Awaitable[None]],
-    reranker: Reranker | None = None,
-) -> None:
+def talk(url: str, agent: str | None, said: Callable[[Client], Awaitable[None]]) -> None:
     """A client's session with a server of this agent, within this process."""
 
     async def session() -> None:
         engine = create_async_engine(url.replace("postgresql:", "postgresql+psycopg:"))
-        repo = AsyncMemoryRepository(engine, embedder=Compass(), reranker=reranker)
+        repo = AsyncMemoryRepository(engine, embedder=Compass())
         async with Client(memory_server(repo, agent)) as client:
             await said(client)
         await engine.dispose()
@@ -68,26 +63,6 @@ async def refusal(client: Client, tool: str, **arguments: Any) -> str:
     assert result.is_error
     [content] = result.content
     return str(getattr(content, "text", content))
-
-
-def test_a_reranker_of_the_repository_orders_what_is_recalled(
-    shared_url: str, remembering: MemoryRepository, agent: str
-) -> None:
-    remembering.add_many(agent, ["cello", "Ines plays the cello"])
-
-    def longest(query: str, texts: list[str]) -> list[float]:
-        return [float(len(text)) for text in texts]
-
-    async def said(client: Client) -> None:
-        [first, second] = (await answer(client, "recall", query="cello"))["memories"]
-        assert (first["content"], first["rerank_score"], first["moved"]) == (
-            *("Ines plays the cello", 20, 1),
-        )
-        assert second["moved"] == -1
-        text = (await answer(client, "recall_context", query="cello"))["text"]
-        assert text.index("Ines plays") < text.rindex("cello")
-
-    talk(shared_url, agent, said, reranker=longest)
 
 
 @pytest.fixture

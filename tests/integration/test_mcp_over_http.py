@@ -63,22 +63,14 @@ def called(client: httpx.Client, body: Any = CALL, **headers: str) -> httpx.Resp
     return client.post("/mcp", content=content, headers=JSON | headers)
 
 
-def test_a_client_is_configured_as_the_page_says(service: Service, agent: str) -> None:
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_model_remembers_and_recalls(service: Service, agent: str, mode: str) -> None:
+    """Configured as the page says."""
     page = (ROOT / "docs/mcp.md").read_text(encoding="utf-8")
     block = page.partition('```json title="mcp-http.json"\n')[2].partition("```")[0]
     configured = json.loads(block)["mcpServers"]["memory"]
     assert configured["headers"] == {"Authorization": "Bearer pgr_…"}
 
-    async def said(client: Client) -> None:
-        await answer(client, "remember", content="tea")
-
-    url = configured["url"].replace("http://localhost:8080", service.url)
-    talk(url, service.key(agent), said)
-    assert service.repo.count(agent) == 1
-
-
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_a_model_remembers_and_recalls(service: Service, agent: str, mode: str) -> None:
     async def said(client: Client) -> None:
         assert len((await client.list_tools()).tools) == 7
         tea = await answer(client, "remember", content="Ines drinks her tea without milk.")
@@ -93,7 +85,8 @@ def test_a_model_remembers_and_recalls(service: Service, agent: str, mode: str) 
         assert "importance" in await refusal(client, "remember", content="x", importance=2)
         assert (await answer(client, "forget", memory_id=coffee["id"]))["deleted"]
 
-    talk(f"{service.url}/mcp", service.key(agent), said, mode=mode)
+    url = configured["url"].replace("http://localhost:8080", service.url)
+    talk(url, service.key(agent), said, mode=mode)
     [left] = service.repo.list(agent, include_invalid=True)
     assert (left.content, left.retrieval_count) == ("Ines drinks her tea without milk.", 2)
 

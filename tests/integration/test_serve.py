@@ -18,7 +18,7 @@ import uvicorn
 from sqlalchemy import create_engine
 
 from pgrecall import migrate, pin_search_path
-from pgrecall.cli.serve import of_tcp, require_loopback
+from pgrecall.cli.serve import require_loopback
 from pgrecall.errors import InputError
 from pgrecall.migrate.service_keys import create_key, revoke_key
 from pgrecall.service import shutdown
@@ -224,13 +224,3 @@ def test_a_connection_that_is_accepted_while_the_server_stops_is_closed(
     finally:
         signal.signal(signal.SIGTERM, before)
     assert handled == [signal.SIGTERM]
-
-
-def test_a_socket_that_workers_share_says_that_it_is_of_tcp() -> None:
-    made = socket.socket()
-    made.bind(("127.0.0.1", 0))
-    address = made.getsockname()
-
-    with of_tcp(made) as listening:
-        assert (listening.proto, listening.getsockname()) == (socket.IPPROTO_TCP, address)
-        assert made.fileno() == -1

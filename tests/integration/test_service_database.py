@@ -21,7 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from pgrecall import embedded, migrate, pin_search_path
 from pgrecall.core import time_limit
 from pgrecall.core.embedders import LocalEmbedder
-from pgrecall.service import application, key_cache
+from pgrecall.service import application
 from pgrecall.service.gate import Gate
 from pgrecall.testing import hurry, new_database
 from tests.integration.serving import Service, Slow, service_on, settings
@@ -193,28 +193,6 @@ def test_keys_are_looked_up_within_the_limit_while_the_database_hangs(
             answers = [threads.submit(answered, one, "/search", TEA) for one in clients * 2]
             assert {one.result() for one in answers} == {503}
         wait_until("it goes on", lambda: answered(clients[0], "/search", TEA) == 200)
-
-
-def test_a_key_that_cannot_be_looked_up_is_answered_503(
-    server_url: str,
-    local_template: str,
-    local_embedder: LocalEmbedder,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def status(client: httpx.Client) -> int:
-        return client.get("/memories").status_code
-
-    with (
-        new_database(server_url, local_template) as url,
-        service_on(url, local_embedder, key_seconds=0.0) as service,
-    ):
-        client = service.client("ada")
-        wait_until("the service is warm", lambda: status(client) == 200)
-        with psycopg.connect(url) as other, monkeypatch.context() as soon:
-            soon.setattr(key_cache, "LOOKUP_SECONDS", 0.2)
-            other.execute("LOCK TABLE pgrecall.service_keys")
-            assert status(client) == 503
-        assert status(client) == 200
 
 
 def test_every_route_says_that_the_database_is_gone(

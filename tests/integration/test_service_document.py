@@ -24,7 +24,7 @@ from schemathesis.specs.openapi.checks import content_type_conformance, response
 from pgrecall import NewMemory
 from tests.integration.serving import Service
 
-REQUESTS = int(os.environ.get("PGRECALL_SERVICE_REQUESTS", "300"))
+REQUESTS = int(os.environ.get("PGRECALL_SERVICE_REQUESTS", "150"))
 SECRET = "carolsecret"
 CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance]
 
