@@ -9,14 +9,13 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine
 
 from pgrecall import JudgedQuery, Memory, NewMemory, Profile, profiles
 from pgrecall.core.embedders import LocalEmbedder
-from pgrecall.scoring.signals import Importance, Similarity, Time
+from pgrecall.scoring.signals import Time
 from tests.integration.commands import Run, make_once, runner
 from tests.integration.owner import Owner, north
-from tests.integration.support import NORTH, NOW, at, before, contents, sql
+from tests.integration.support import NORTH, NOW, at, before, contents
 
 TICK = timedelta(microseconds=1)
 FROM, UNTIL = before(20), before(10)
@@ -269,21 +268,6 @@ def test_what_was_observed_counts_before_what_was_written(mine: Owner) -> None:
     assert set(nearness(mine, profile=unknown).values()) == {0}
 
 
-def test_without_a_period_its_weight_goes_to_the_others(mine: Owner) -> None:
-    both = {Similarity(): 0.5, Importance(): 0.3}
-    with_time = Profile("mine", {**both, Time(): 0.2}, redistribute=True)
-    without = Profile("mine", {signal: weight / 0.8 for signal, weight in both.items()})
-    mine.add_many([NewMemory(f"{n}", embedding=at(n * 9), importance=1 - n / 9) for n in range(9)])
-
-    found = mine.search(NORTH, profile=with_time, touch=False)
-    same = mine.search(NORTH, profile=without, touch=False)
-    other = mine.search(NORTH, profile=with_time, query_time=WEEK, touch=False)
-
-    assert contents(found) == contents(same)
-    assert [hit.score for hit in found] == pytest.approx([hit.score for hit in same], abs=1e-12)
-    assert found[0].score > other[0].score
-
-
 def test_the_result_says_which_period_was_asked_for(mine: Owner) -> None:
     id_ = mine.add(north("it", created_at=before(16)))
     told = [moment.isoformat() for moment in WEEK]
@@ -326,24 +310,6 @@ def test_an_evaluation_finds_dates_too(mine: Owner) -> None:
     for dates, mrr in ((None, 1), ("auto", 1), ("off", 1 / 2)):
         [found] = mine.evaluation.evaluate([query], profiles=[BY_TIME], dates=dates).profiles
         assert found.per_query["mrr"] == [mrr]
-
-
-def test_without_a_period_the_statement_is_as_it_was(mine: Owner, shared_engine: Engine) -> None:
-    asked = mine.plan(NORTH, query_text="tea", query_time=WEEK)
-    not_asked = mine.plan(NORTH, query_text="tea")
-
-    assert "time_nearness" in asked.statement
-    assert "time_nearness" not in not_asked.statement
-    call = "SELECT * FROM pgrecall.recall_plan('a', query_text => 'tea'{})"
-    plans = [
-        "\n".join(line for (line,) in sql(shared_engine, call.format(period)))
-        for period in (", query_time => '[2026-01-01, 2026-02-01)'", "")
-    ]
-    plans = [plan[plan.index("Output:") :] for plan in plans]  # after the text of the statement
-    read = "COALESCE(agent_memories.observed_at, agent_memories.created_at)"
-    assert read in plans[0]
-    assert read not in plans[1]
-    assert not any("time_nearness" in plan for plan in plans), "it is inlined"
 
 
 @pytest.fixture

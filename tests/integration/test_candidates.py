@@ -27,7 +27,7 @@ from pgrecall.search import shortlisting
 from pgrecall.search.candidate_list import Candidates
 from pgrecall.service.studio_methods import StudioMethods
 from tests.integration.support import NOW, at, before
-from tests.integration.test_profiles_agree import AGENT, EVERYTHING, TEAMS, World, about, world_at
+from tests.integration.test_profiles_agree import AGENT, TEAMS, World, about, world_at
 
 EXACT = 1e-11
 DECAYING = Profile(
@@ -227,10 +227,3 @@ def test_what_depends_on_other_scores_is_refused(repo: MemoryRepository, agent: 
             candidates(repo, agent, at(0), n=n)
     found = candidates(repo, agent, at(0), n=2, k=7, profile="trust")
     assert (found.memories, found.total) == ([], 0)
-
-
-def test_the_lists_hold_more_than_the_k_best_of_everything(world: World) -> None:
-    """The test of the tests: the bound decides, and not that every memory is a candidate."""
-    found = candidates(world.repository, AGENT, n=20, **asked("names") | {"k": 5})
-    assert found.total is not None
-    assert len(found.memories) < found.total < EVERYTHING

@@ -207,25 +207,6 @@ def test_positions_are_beside_the_shard_alone(
     assert positions(session) == {}
 
 
-def test_the_parent_is_the_same_everywhere(session: psycopg.Connection) -> None:
-    described = """
-        SELECT array_agg(ROW(a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull)::text
-                         ORDER BY a.attnum),
-               pg_get_partkeydef(c.oid), c.relrowsecurity,
-               (SELECT array_agg(pg_get_indexdef(i.indexrelid)
-                                 ORDER BY pg_get_indexdef(i.indexrelid))
-                  FROM pg_index i WHERE i.indrelid = c.oid)
-          FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
-         WHERE c.oid = 'pgrecall.rank_positions'::regclass GROUP BY c.oid
-    """
-    expected = session.execute(described).fetchall()
-
-    for worker in workers(session):
-        with on(worker) as there:
-            there.execute("SELECT pgrecall.require_parent()")
-            assert there.execute(described).fetchall() == expected
-
-
 def test_calls_in_a_transaction_of_the_caller_reach_the_positions(
     session: psycopg.Connection, repo: MemoryRepository, coordinator: Engine
 ) -> None:
@@ -293,22 +274,6 @@ def test_a_build_waits_for_who_writes_on_either_node(
 
 
 WAITS = "SELECT FROM citus_stat_activity WHERE wait_event = 'PgSleep'"
-
-
-def test_maintenance_places_what_was_written(
-    session: psycopg.Connection, repo: MemoryRepository
-) -> None:
-    fill(repo)
-    index = build(repo)
-    later = fill(repo, number=30, start=1_000)
-    [before] = repo.rank_indexes.status()
-
-    assert maintain(repo) == []
-
-    [after] = repo.rank_indexes.status()
-    assert (before.written, after.written) == (30, 0)
-    assert {*later} <= positions(session)[place(session, A)[1], index.relation]
-    assert_as_exact(repo)
 
 
 def test_in_psql_indexes_are_built_maintained_and_dropped(

@@ -55,30 +55,6 @@ def test_a_floor_ranks_as_the_combined_scoring_of_hindsight(mine: Owner) -> None
         assert 1.1 * hit.score == pytest.approx(combined[hit.memory.content], abs=1e-6)
 
 
-def test_without_a_floor_age_multiplies_as_in_the_sql_of_ogham(mine: Owner) -> None:
-    """relevance = … · exp(-recency_decay · days since creation): `hybrid_search_memories` of
-    ogham-mcp/ogham-mcp, sql/schema_postgres.sql. Here … is the similarity alone."""
-    fill(mine)
-    profile = Profile("ogham", {Similarity(): 1.0}, decay=Decay(Recency(rate=0.02)))
-    moment = before(-4)
-    expected = mine.sql(
-        """
-        SELECT content, (1 - (embedding <=> CAST(:query AS vector)))
-                        * exp(-0.02 * extract(epoch FROM CAST(:moment AS timestamptz)
-                                                         - created_at) / 86400) AS relevance
-          FROM pgrecall.agent_memories WHERE agent_id = :agent
-         ORDER BY relevance DESC, id
-        """,
-        query=str(NORTH),
-        moment=moment,
-    )
-
-    hits = mine.search(NORTH, profile=profile, as_of=moment)
-
-    assert contents(hits) == [text for text, _ in expected]
-    assert [hit.score for hit in hits] == pytest.approx([float(one) for _, one in expected])
-
-
 def test_a_hit_shows_the_decay_once_and_its_parts_sum_to_the_score(mine: Owner) -> None:
     fill(mine, importance=0.4)
     profile = Profile(

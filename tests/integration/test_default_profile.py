@@ -37,7 +37,6 @@ from tests.migrations.test_words import restored
 
 A = "agent"
 MINE = Profile("mine", {Similarity(): 0.25, Importance(): 0.75}, min_relevance=0.3)
-IMPORTANCE = Profile("importance", {Importance(): 1.0})
 SEARCH = f"SELECT signals FROM pgrecall.recall('{A}', query => %s::vector)"
 SIGNALS = {
     name: {signal.name for signal in profile.signals}
@@ -146,19 +145,6 @@ def test_each_call_that_ranks_obeys_and_evaluations_begin_with_it(
     assert evaluated(repo) == ["trust"]
     assert repo.evaluation.tune(A, queries).start == profiles.trust
     assert evaluated(mine, profiles=["tiered", "hybrid"]) == ["tiered", "hybrid"]
-
-
-def test_a_search_moves_the_clock_only_where_the_default_says_so(
-    engine: Engine, own_url: str
-) -> None:
-    accessed = "SELECT count(last_accessed_at), sum(retrieval_count) FROM pgrecall.memory_usage"
-    migrate.set_default_profile(own_url, "trust")
-    MemoryRepository(engine).search(A, NORTH)
-    run(own_url, f"SELECT * FROM pgrecall.recall('{A}', query => '{NORTH}', touch => true)")
-    assert sql(engine, accessed) == [(0, 8)]
-    migrate.set_default_profile(own_url, None)
-    MemoryRepository(engine).search(A, NORTH)
-    assert sql(engine, accessed) == [(4, 12)]
 
 
 def test_psql_obeys(engine: Engine, own_url: str) -> None:

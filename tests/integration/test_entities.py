@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, NullPool, create_engine
+from sqlalchemy import Engine
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, ScoredMemory
@@ -69,35 +69,19 @@ WHOLE_WORDS = {
 """Which occur, and in which texts."""
 CHARACTERS = (
     ("Sir W.", "Where is Sir W. today?", "Where is Sir Winston?"),
-    ("Sir W.", "sir w", "Sir X"),
     ("Sir W.", "It was Sir W., I think", "Sir Wx"),
     ("U.S.", "in the U.S. of old", "in the UxSx of old"),
     ("C++ (lib) [x]*", "uses c++ (LIB) [X]* today", "uses C (lib) x"),
-    ("C++", "I like C++.", "I like C."),
     ("C++", "(C++)", "ObjC++ and C++ish"),
     (".NET", "a .NET shop", "a xNET shop"),
-    ("a|b", "is a|b here", "is a or b here"),
-    ("^start$", "the ^start$ sign", "start"),
-    ("a{2}", "write a{2} so", "aa"),
-    ("back\\slash", "a back\\slash here", "a backslash here"),
     ("\\d", "the class \\d", "the class 5"),
     ("***:x", "see ***:x there", "see x there"),
-    ("***=x", "see ***=x there", "see x there"),
-    ("(?i)x", "see (?i)x there", "see x there"),
-    ("#1", "be #1 now", "be 1 now"),
-    ("%s", "the %s sign", "the s sign"),
-    (":name", "a :name here", "a name here"),
-    ("O'Brien", "ask o'brien", "ask OBrien"),
-    ('"q"', 'a "Q" here', "a q here"),
     ("two\nlines", "Two\nLines!", "two lanes"),
     ("Zoë", "wo ist Zoe?", "wo ist Zo?"),
-    ("Élodie", "elodie est là", "Melody"),
-    ("Ωmega", "an ωMEGA point", "an omega point"),
     ("Москва", "в МОСКВА, да", "в Московских"),
     ("東京", "大東京都", "京都"),
     ("🙂", "so 🙂!", "so :-)"),
     ("Straße 5", "in der straße 5", "in der straße 55"),
-    ("ßeta", "a ßeta", "aßeta"),
     *(
         (hostile, f"Ann {hostile} Ann", "nobody")
         for hostile in (
@@ -197,18 +181,6 @@ def test_a_large_text_is_searched_quickly(mine: Owner, text: str) -> None:
 
     assert names - {"((((("} == {"Ann"}
     assert monotonic() - started < 30
-
-
-@pytest.mark.parametrize("size", [30_000, LARGE])
-def test_an_entity_as_large_as_the_text(shared_url: str, agent: str, size: int) -> None:
-    """Whether so long a name is found is left open; that it breaks nothing is not."""
-    limit = {"options": "-c statement_timeout=5s"}
-    engine = create_engine(shared_url, poolclass=NullPool, connect_args=limit)
-    owner = Owner(engine, agent, embedder=Deaf())
-    entity = "large ' [ ( \\ 🙂 " * (size // 16) + "end"
-    know(owner, [entity, "large"])
-
-    assert "large" in found(owner, entity)
 
 
 def test_entities_of_the_text_beside_a_vector_count(mine: Owner) -> None:

@@ -80,20 +80,6 @@ def test_memories_that_no_search_returns_are_left_out(
     assert repo.history(agent, memories[2]) == []
 
 
-def test_profiles_are_evaluated_by_judgements(
-    repo: MemoryRepository, agent: str, memories: list[UUID]
-) -> None:
-    for n in range(10):
-        repo.evaluation.judge(agent, memories[0], f"memory {n}")
-        repo.evaluation.judge(agent, memories[1], f"memory {n}", False)
-    queries = repo.evaluation.judged_queries(agent)
-    found = repo.evaluation.evaluate(
-        agent, [JudgedQuery(at(0), one.relevant, query_text=str(one.query)) for one in queries]
-    )
-    [default] = found.profiles
-    assert (default.overall.queries, found.missing) == (10, 0)
-
-
 def test_a_judgement_moves_with_its_memory(
     repo: MemoryRepository, agent: str, memories: list[UUID], tmp_path: Path
 ) -> None:

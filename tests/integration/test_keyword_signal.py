@@ -188,18 +188,6 @@ def test_memories_that_are_left_out_count_for_the_weights(mine: Owner) -> None:
         assert shares(hits) == pytest.approx(wanted, abs=EXACT)
 
 
-def test_filters_and_thresholds_do_not_change_the_weights(told: Owner) -> None:
-    told.add(plain("tea 4711 last", tags=["b"]))
-    corpus = [*CORPUS, "tea 4711 last"]
-    cases: list[dict[str, Any]] = [{"text": "lamp"}, {"tags": ["b"]}, {"min_score": 0.5}, {"k": 2}]
-    for filters in cases:
-        asked: dict[str, Any] = {"profile": ALONE, "touch": False, "k": 3, **filters}
-        hits = told.search(query_text="tea lamp", **asked)
-        assert 0 < len(hits) <= 3
-        for content, found in shares(hits).items():
-            assert found == pytest.approx(share("tea lamp", content, corpus), abs=EXACT)
-
-
 def test_a_long_memory_has_less_of_the_signal(mine: Owner) -> None:
     corpus = ["tea lamp", "tea " + "brück " * 100, "drum"]
     mine.add_many(list(map(plain, corpus)))
@@ -251,22 +239,6 @@ def test_the_score_is_the_weighted_sum_under_any_weights(
             assert hit.signals == pytest.approx(wanted.signals, abs=EXACT)
 
 
-def test_neighbours_carry_the_keyword_signal(mine: Owner) -> None:
-    ids = mine.team.add_many(list(map(plain, CORPUS)))
-    mine.team.links.add(ids[2], ids[0])
-    mine.team.links.add(ids[0], ids[5])
-    asked: dict[str, Any] = {"query_text": "tea lamp cloud", "profile": ALONE, "touch": False}
-
-    for found in (
-        mine.search(k=1, expand=2, teams=[mine.name], **asked),
-        mine.team.search(k=1, expand=2, **asked),
-    ):
-        assert [(hit.memory.id, hit.steps) for hit in found] == [(ids[2], 0), (ids[0], 1)]
-        for hit in found:
-            wanted = share("tea lamp cloud", hit.memory.content, CORPUS)
-            assert hit.score == hit.signals["keyword"] == pytest.approx(wanted, abs=EXACT)
-
-
 @pytest.mark.usefixtures("placed")
 def test_explain_tells_of_each_term(mine: Owner) -> None:
     for query in ("tea lamp 4711", "Dancing café the", STOP_WORDS):
@@ -286,43 +258,6 @@ def test_explain_tells_of_each_term(mine: Owner) -> None:
             assert whole == pytest.approx(1 if any(weighed.values()) else 0)
             had = math.fsum(term.share for term in matched)
             assert had == pytest.approx(hit.signals["keyword"], abs=EXACT)
-
-
-def test_one_id_of_two_owners_has_the_words_of_each(mine: Owner) -> None:
-    same = uuid4()
-    mine.add(plain("tea", id=same))
-    mine.team.add(plain("lamp", id=same))
-
-    hits = mine.search(query_text="tea lamp", profile=ALONE, teams=[mine.name], touch=False)
-
-    wanted = {"tea": share("tea lamp", "tea", ["tea"], ["lamp"])}
-    wanted["lamp"] = share("tea lamp", "lamp", ["lamp"], ["tea"])
-    assert shares(hits) == pytest.approx(wanted)
-
-
-def test_the_same_question_has_the_same_scores_however_often_it_is_asked(
-    shared_engine: Engine, agent: str
-) -> None:
-    """Also when PL/pgSQL turns to plans for any values, and ties are by id."""
-    query = "tea lamp drum brick cloud dance ship cafe 1000 3.5"
-    some = ["tea lamp drum", "drum tea lamp", "brick (cloud) tea dance", "dance brick TEA cloud"]
-    with shared_engine.connect() as connection:
-        repo = MemoryRepository(connection)
-        repo.add_many(agent, [plain(one) for one in numbered(some * 5)])
-        asked: dict[str, Any] = {"query_text": query, "profile": ALONE, "k": 50}
-
-        found = [
-            [(hit.score, hit.memory.id) for hit in repo.search(agent, touch=False, **asked)]
-            for _ in range(12)
-        ]
-
-        assert all(one == found[0] for one in found)
-        assert found[0] == sorted(found[0], key=lambda pair: (-pair[0], pair[1]))
-        assert len({hit_score for hit_score, _ in found[0]}) == 2
-        for rank, (hit_score, memory_id) in enumerate(found[0], start=1):
-            why = repo.explain(agent, memory_id, **asked)
-            assert (why.hit.score, why.rank) == (hit_score, rank)
-        connection.rollback()
 
 
 def test_the_text_that_is_embedded_is_what_words_are_compared_with(

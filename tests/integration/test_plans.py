@@ -331,15 +331,6 @@ def test_an_evaluation_joins_counters_and_words_in_full(large: Engine) -> None:
     assert [one.get("Join Type") for one in nodes(plan)].count("Full") == 2
 
 
-def test_which_profiles_read_the_counters(large: Engine) -> None:
-    assert all(profile.reads_usage for profile in WITH_USAGE.values())
-    assert not any(profile.reads_usage for profile in WITHOUT_USAGE.values())
-    call = searching(WITHOUT_USAGE["by type"], "thresholds")
-    for planned in EACH_WAY:
-        [plan] = plans(large, call, planned)
-        assert all(one.get("Relation Name") != "memory_usage" for one in ranked(plan))
-
-
 def test_a_function_reads_no_table_as_a_whole(large: Engine) -> None:
     """Nor the counters of all owners, however many calls have made its plans generic."""
     url = large.url.set(drivername="postgresql").render_as_string(hide_password=False)

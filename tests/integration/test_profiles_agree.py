@@ -54,7 +54,6 @@ from pgrecall.scoring.signals import (
 )
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
-from tests.integration.owner import Owner
 from tests.integration.recalling import Connection
 from tests.integration.support import NOW, before
 
@@ -479,16 +478,6 @@ OTHERS = [
 ]
 
 
-def test_the_random_profiles_have_every_kind_of_recency() -> None:
-    """The test of the test."""
-    assert {one.decay is None for one in OTHERS} == {True, False}
-    of_decays = [one.decay.recency for one in OTHERS if one.decay is not None]
-    found = [s for one in OTHERS for s in one.signals if isinstance(s, Recency)] + of_decays
-    by = [(s.curve, s.clock, bool(s.half_lives_by_type), bool(s.half_lives_by_tier)) for s in found]
-    for place, values in enumerate((Curve, Clock, (True, False), (True, False))):
-        assert {one[place] for one in by} == {*values}
-
-
 def test_other_profiles_rank_as_the_scorer_does(world: World) -> None:
     for number, profile in enumerate(OTHERS):
         asked = QUESTIONS["query_entities"] | {"teams": TEAMS, "k": 200}
@@ -498,17 +487,3 @@ def test_other_profiles_rank_as_the_scorer_does(world: World) -> None:
     for seconds in (1e-6, 3_600, 86_400, 40 * 86_400):
         period = (before(14), before(14) + timedelta(seconds=seconds))
         assert assert_agree(world, alone, {"k": EVERYTHING, "query_time": period}) > 0
-
-
-def test_vectors_of_any_components_agree_to_single_precision(mine: Owner) -> None:
-    dice = random.Random("components")
-    scales = [1e-6, 1.0, 1e6]
-    vectors = [[dice.gauss(0, 1) * dice.choice(scales) for _ in range(8)] for _ in range(60)]
-    mine.add_many([NewMemory(str(n), embedding=v) for n, v in enumerate(vectors)])
-
-    hits = mine.search(vectors[0], k=60, touch=False)
-
-    for hit in hits:
-        similarity = max(cosine(vectors[int(hit.memory.content)], vectors[0]), 0)
-        assert hit.similarity == pytest.approx(similarity, rel=0, abs=1e-6)
-    assert len(hits) == 60

@@ -36,8 +36,8 @@ from tests.integration.rank_indexes import (
     maintain,
     site_of,
 )
-from tests.integration.support import NORTH, at, hurried, read
-from tests.migrations.asking import open_transaction, run, terminate, wait_until, wait_until_blocked
+from tests.integration.support import NORTH, at, read
+from tests.migrations.asking import open_transaction, run, terminate, wait_until_blocked
 
 pytestmark = pytest.mark.hnsw
 
@@ -166,37 +166,6 @@ def test_nobody_waits_for_a_build(site: Site) -> None:
     assert not set(filled[4:9]) & set(site.positions(running.result()))
 
 
-@pytest.mark.parametrize("phase", ["waiting", "building", "ending"])
-def test_plain_statements_on_the_memories_wait_for_nothing(site: Site, phase: str) -> None:
-    fill(site.repo)
-    with ExitStack() as stack:
-        if phase == "building":
-            running = stack.enter_context(site.paused())
-        elif phase == "ending":
-            _, running = stack.enter_context(site.held(site.build))
-        else:
-            insert(stack.enter_context(open_transaction(site.url)), "slow", "another agent")
-            running = site.build_meanwhile()
-            site.await_waiting()
-        with psycopg.connect(site.url, autocommit=True, options=IMPATIENT) as other:
-            for statement in (
-                "SELECT * FROM pgrecall.agent_memories FOR UPDATE",
-                "INSERT INTO pgrecall.agent_memories (agent_id, id, content) "
-                "VALUES ('agent', gen_random_uuid(), 'x')",
-                "UPDATE pgrecall.agent_memories SET importance = 0.5",
-                "DELETE FROM pgrecall.agent_memories WHERE content = 'x'",
-                "VACUUM (TRUNCATE false) pgrecall.agent_memories",
-                "ANALYZE pgrecall.agent_memories",
-                "INSERT INTO pgrecall.memory_usage (agent_id, memory_id) "
-                "VALUES ('x', gen_random_uuid())",
-                "DELETE FROM pgrecall.memory_usage",
-                "DELETE FROM pgrecall.memory_events",
-            ):
-                other.execute(statement.encode())
-        assert not running.done()
-    assert running.result().agent_id == A
-
-
 def test_the_settings_of_a_callers_transaction_are_as_before(site: Site) -> None:
     fill(site.repo)
     several = (
@@ -221,26 +190,6 @@ def test_the_settings_of_a_callers_transaction_are_as_before(site: Site) -> None
         found(repo, NORTH, "index")
         assert settings() == chosen
         connection.rollback()
-
-
-def test_a_session_in_a_hurry_waits_for_writers_and_builds_all_the_same(site: Site) -> None:
-    fill(site.repo)
-    blocked = (
-        "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
-        f"strpos(query, '{BUILDING}') > 0 AND pid <> pg_backend_pid() "
-        "AND clock_timestamp() - query_start > '500 ms'"
-    )
-    with (
-        open_transaction(site.url, "LOCK TABLE pgrecall.rank_indexes IN SHARE MODE"),
-        open_transaction(site.url) as writer,
-    ):
-        insert(writer, "slow")
-        running = site.build_meanwhile(site.another(hurried(site.engine, "400ms")))
-        site.await_waiting("500 ms")
-        writer.commit()
-        wait_until("it has taken longer than that", lambda: bool(site.values(blocked)))
-
-    assert running.result().memories == SOME + 1
 
 
 def test_what_was_written_before_and_committed_after_is_not_missed(site: Site) -> None:
@@ -572,24 +521,6 @@ def test_a_change_of_the_language_beside_a_build_leaves_an_index_that_knows_no_w
     assert own_site.values("SELECT term_memories FROM pgrecall.rank_indexes") == [SOME]
 
 
-def test_a_session_that_has_built_often_knows_the_language_of_now(own_site: Site) -> None:
-    """Whatever plans it keeps: PostgreSQL turns to those for any values after five."""
-    number = 256  # a word is common from so many memories on
-    fill(own_site.repo, number=number - SOME, start=SOME)
-    with own_site.engine.connect() as connection:
-        within = MemoryRepository(connection)
-        for _ in range(6):
-            build(within)
-            connection.commit()
-        migrate.change_language(own_site.url, "simple")
-
-        build(within)
-        connection.commit()
-
-    noted = "SELECT term_memories, common_terms FROM pgrecall.rank_indexes"
-    assert own_site.rows(noted) == [(number, {"memory": number})]
-
-
 def test_by_hand_an_index_is_built_maintained_and_dropped(site: Site) -> None:
     fill(site.repo)
     states = "SELECT due FROM pgrecall.rank_index_states('agent', 100)"
@@ -637,19 +568,3 @@ def test_progress_is_none_while_nothing_is_built_and_a_share_while_something_is(
     assert len(set(shares)) > 1, "the build was not seen going on"
     assert all(0 <= share <= 1 for share in shares)
     assert progress() is None
-
-
-def test_progress_is_not_that_of_another_index_of_the_host(own_site: Site) -> None:
-    """Which is seen by all while it waits for a writer."""
-    written = (
-        "INSERT INTO pgrecall.memory_links (agent_id, source_id, target_id, kind) "
-        "VALUES ('t', gen_random_uuid(), gen_random_uuid(), 'x')"
-    )
-    with open_transaction(own_site.url, written):
-        index = "CREATE INDEX CONCURRENTLY mine ON pgrecall.memory_links (weight)"
-        own_site.background.submit(own_site.run, index)
-        going_on = "SELECT pid FROM pg_stat_progress_create_index"
-        wait_until("that index is being built", lambda: bool(own_site.values(going_on)))
-        statuses = own_site.repo.rank_indexes.status(at_least=1)
-        assert [one.progress for one in statuses] == [None]
-        assert own_site.values("SELECT pgrecall.rank_index_progress()") == [None]

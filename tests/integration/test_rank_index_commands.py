@@ -12,7 +12,7 @@ from sqlalchemy import Engine, create_engine
 from pgrecall import MemoryRepository
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.rank_index.index import AT_LEAST, EF_CONSTRUCTION, M
-from tests.integration.commands import CONTROLS, EVIL, Run
+from tests.integration.commands import Run
 from tests.integration.rank_indexes import AGED, tables_of
 from tests.migrations.asking import run as run_sql
 
@@ -161,28 +161,6 @@ def test_the_list_tells_what_has_happened_and_what_is_due(run: Run, repo: Memory
     assert cells(second) == ["b", "60", "", "", "", "", "", "not built yet"]
     [only] = run("index", "list", "-a", "b", "--at-least", "50", "--json").records
     assert (only, run("index", "list", "-a", "nobody", "--json").out) == (b, "")
-
-
-def test_hostile_names_move_no_terminal_and_break_no_table(
-    run: Run, repo: MemoryRepository, local_url: str
-) -> None:
-    repo.add_many(EVIL, TEXTS[:20])
-    repo.erase_owner("a")
-    many, of_evil = ("--at-least", "20"), ("-a", EVIL)
-    shown = [run("index", "list", *many), run("index", "build", *of_evil, "--at-least", "1")]
-    shown.append(run("index", "list"))
-    others = [run("search", "tea", *of_evil, "--strategy", "index")]
-    [listed] = run("index", "list", "--json").records
-    run_sql(local_url, AGED)
-    status = run("status")  # exits with 1, since its index is due
-    shown += [run("index", "list"), run("maintain", *many)]
-    others.append(run("index", "drop", *of_evil))
-
-    assert listed["agent_id"] == EVIL
-    for done in (*shown, *others, status):
-        assert done.code == (done is status), done.err
-        assert not CONTROLS & set(done.out + done.err)
-    assert all("[bold]x[/bold] [/nothing]" in done.out for done in shown)
 
 
 def test_status_tells_of_indexes_and_the_maintenance_that_does_away_with_what_is_due(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from sqlalchemy import ColumnElement, Engine, func
 
 from pgrecall import Hits, MemoryRepository, NewMemory, profiles
 from tests.integration import test_rank_index_search as search
-from tests.integration.rank_indexes import build, ids, recall
+from tests.integration.rank_indexes import build, recall
 from tests.integration.support import sql
 from tests.integration.test_rank_index_search import MOMENT, QUERIES, SOON, TIERS, memories_of
 
@@ -58,16 +57,6 @@ def repo(module_engine: Engine) -> MemoryRepository:
 
 def both(repo: MemoryRepository, query: Any, **asked: Any) -> tuple[Hits, Hits]:
     return search.both(repo, AGENT, query, **({"as_of": SOON} | asked))
-
-
-def test_where_filters_are_a_search_looks_further_at_once(repo: MemoryRepository) -> None:
-    """All of them pass here: without filters a third of these memories would be scored."""
-    plain, _ = both(repo, QUERIES[0])
-    assert plain.candidates is not None
-    for all_pass in ({"tiers": list(TIERS)}, {"where": repo.memories.c.importance >= 0}):
-        filtered, exact = both(repo, QUERIES[0], **all_pass)
-        assert filtered.candidates == 3 * plain.candidates
-        assert ids(filtered) == ids(exact)
 
 
 some = st.lists(st.sampled_from([*TAGS]), min_size=1, max_size=2, unique=True)
@@ -143,24 +132,6 @@ def test_never_fewer_hits_than_there_are_and_hardly_ever_others(
     assert recall(found, exact) >= (0.8 if k >= 5 else 0.0)
     if found.strategy == "exact":
         assert found == exact
-
-
-@pytest.mark.parametrize("name", profiles.BUILT_IN)
-def test_recall_holds_whatever_the_share_that_passes(repo: MemoryRepository, name: str) -> None:
-    """Whether that goes with the score, against it, or has nothing to do with it."""
-    cases: list[dict[str, Any]] = [
-        *({"tags": [f"share {share}"], "strategy": "auto"} for share in SHARES),
-        {"created_before": MOMENT - timedelta(days=60)},
-        {"created_after": MOMENT - timedelta(days=1)},
-        {"min_trust": 0.95},
-    ]
-    if name == "five_factor":
-        cases += [{"where": expression(repo, "hash", share)} for share in SHARES]
-    for asked in cases:
-        answers = [both(repo, query, profile=name, **asked) for query in QUERIES]
-        assert fmean(recall(found, exact) for found, exact in answers) >= 0.95, asked
-        for found, _ in answers:
-            assert all(set(asked.get("tags", ())) <= set(hit.memory.tags) for hit in found)
 
 
 def test_the_index_is_asked_for_more_until_that_would_be_all(repo: MemoryRepository) -> None:

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
 from threading import Event
 from typing import Any
-from uuid import UUID
 
-import numpy as np
-import psycopg
 import pytest
-from sqlalchemy import Engine, NullPool, create_engine, event
+from sqlalchemy import NullPool, create_engine, event
 
 from pgrecall import MemoryRepository, NewMemory
-from pgrecall.rank_index.index import MAX_AGE
-from tests.conftest import DIMENSIONS
-from tests.integration.owner import north
 from tests.integration.rank_indexes import (
     AGED,
     BUILDING,
-    FIRST,
     A,
     Site,
-    build,
     due,
     fill,
     found,
@@ -31,100 +22,9 @@ from tests.integration.rank_indexes import (
     maintain,
 )
 from tests.integration.support import NORTH, at
-from tests.migrations.asking import value, wait_until_blocked
+from tests.migrations.asking import wait_until_blocked
 
 pytestmark = pytest.mark.hnsw
-
-PROFILES = ("five_factor", "last_access", "half_life", "trust", "tiered")
-
-
-WEEKS, AT_FIRST, A_WEEK, QUERIES = 14, 700, 15, 6
-LOADING = """
-    INSERT INTO pgrecall.agent_memories (agent_id, id, content, embedding, importance, confidence,
-                                         usefulness, trust, tier, created_at)
-    VALUES ('agent', gen_random_uuid(), %s, %s, %s, %s, %s, %s, %s, %s)
-"""
-USING = """
-    INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count, last_accessed_at)
-    VALUES ('agent', %s, 1, %s)
-    ON CONFLICT (agent_id, memory_id) DO UPDATE
-       SET retrieval_count = memory_usage.retrieval_count + 1,
-           last_accessed_at = excluded.last_accessed_at
-"""
-
-
-class Life:
-    """An agent whose memories are of some twenty topics."""
-
-    def __init__(self, connection: psycopg.Connection) -> None:
-        self.random = np.random.default_rng(1)
-        self.topics = self.random.normal(size=(20, DIMENSIONS))
-        self.connection, self.written = connection, 0
-
-    def vector(self) -> list[float]:
-        topic = self.topics[self.random.integers(len(self.topics))]
-        made: list[float] = (topic + 0.6 * self.random.normal(size=DIMENSIONS)).tolist()
-        return made
-
-    def write(self, number: int, since: datetime, until: datetime) -> None:
-        """So many memories, spread over this time."""
-        rows = []
-        for share in np.sort(self.random.random(number)):
-            tier = ("short", "medium", "long")[int(self.random.integers(3))]
-            values = (str(self.vector()), *self.random.random(4).tolist(), tier)
-            rows.append((f"memory {self.written}", *values, since + (until - since) * float(share)))
-            self.written += 1
-        self.connection.cursor().executemany(LOADING, rows)
-
-    def use(self, ids: list[UUID], moment: datetime) -> None:
-        self.connection.cursor().executemany(USING, [(memory_id, moment) for memory_id in ids])
-        self.connection.execute("SELECT pgrecall.log_usage('agent', %s)", (ids,))
-
-
-def test_months_of_use_with_the_maintenance_it_prescribes_find_what_exact_ranking_finds(
-    own_url: str, own_engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In a time of its own: the server's clock knows nothing of it, so four weeks are counted
-    here, and that much was written is told by the list, at a limit to fit the small agent."""
-    monkeypatch.setattr("pgrecall.rank_index.index.MAX_BESIDE", 100)
-    now = built_at = FIRST
-    builds = {"age": 0, "due": 0}
-    recalls: dict[int, float] = {}
-    repo = MemoryRepository(own_engine)
-    with psycopg.connect(own_url, autocommit=True) as connection:
-        life = Life(connection)
-        life.write(AT_FIRST, now - timedelta(days=365), now)
-        connection.execute("ANALYZE")
-        build(repo, as_of=now)
-        for week in range(WEEKS):
-            since, now = now, now + timedelta(days=7)
-            life.write(A_WEEK * (8 if week in (6, 11) else 1), since, now)
-            shared = 0
-            for number in range(QUERIES):
-                query = life.vector()
-                asked: dict[str, Any] = {
-                    "as_of": since + (now - since) * (number + 1) / QUERIES,
-                    "profile": PROFILES[number % len(PROFILES)],
-                }
-                exact, through = (found(repo, query, s, **asked) for s in ("exact", "index"))
-                assert len(through) == len(exact) == 10
-                shared += len(set(exact) & set(through))
-                if number % 4 == 0:
-                    life.use(exact[:3], asked["as_of"])
-            recalls[week] = shared / (10 * QUERIES)
-            if now - built_at >= MAX_AGE:
-                build(repo, as_of=now)
-                built_at, builds["age"] = now, builds["age"] + 1
-            elif due(repo):
-                assert maintain(repo) == [A]
-                built_at, builds["due"] = now, builds["due"] + 1
-            assert due(repo) is None
-
-    assert min(recalls.values()) >= 0.98, recalls
-    assert repo.count(A) == AT_FIRST + A_WEEK * (WEEKS + 2 * 7)
-    assert builds["age"] >= 2
-    assert builds["due"] >= 2
-    assert value(own_url, "SELECT count(*) FROM pgrecall.rank_indexes") == 1
 
 
 def test_only_active_memories_make_an_agent_large_and_keep_its_index(site: Site) -> None:
@@ -242,20 +142,6 @@ def test_an_index_is_due_once_more_than_a_third_was_used(
     for number, said in ((20, None), (21, "21 memories used since")):
         use(site, number)
         assert due(site.repo) == said
-
-
-def test_real_changes_are_counted_once_for_each_memory(site: Site) -> None:
-    stored = fill(site.repo)
-    site.build()
-
-    for _ in range(3):
-        site.repo.feedback(A, stored[0], "useful")
-    site.repo.update(A, stored[1], importance=0.1)
-    site.repo.add(A, north("new"))
-    site.repo.touch(A, [stored[2], stored[2], stored[3]])
-
-    [status] = site.repo.rank_indexes.status(agent_id=A)
-    assert (status.written, status.changed, status.used, status.beside) == (1, 2, 2, 3)
 
 
 def test_only_what_is_due_is_built(site: Site) -> None:

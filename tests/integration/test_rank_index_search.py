@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from statistics import fmean
-from typing import Any, Self
+from typing import Any
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 import numpy as np
 import pytest
 from sqlalchemy import Engine, NullPool, create_engine
 
-from pgrecall import Hits, MemoryRepository, NewMemory, Profile, RetentionPolicy, profiles, score
+from pgrecall import Hits, MemoryRepository, NewMemory, RetentionPolicy, profiles
 from pgrecall.errors import DatabaseError, InputError
-from pgrecall.rank_index.space import AXES, Missing
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import Owner, plain
 from tests.integration.rank_indexes import build, recall
@@ -39,7 +36,6 @@ CURVES = (None, "exponential", "linear", "hyperbolic")
 HALF_LIFE_HOURS = (None, 24.0, 168.0, 2_000.0)
 QUERIES = [vector.tolist() for vector in np.random.default_rng(7).normal(size=(4, DIMENSIONS))]
 QUERY: list[float] = QUERIES[0]
-HALF_PRECISION, SMALLEST_HALF = 2**-10, 1e-7
 
 
 @dataclass(frozen=True)
@@ -234,60 +230,6 @@ def test_auto_ranks_exactly_what_is_not_covered_and_index_does_as_it_is_told(
     assert mean_recall(whole, **asked) >= 0.95
 
 
-def test_similarity_alone_finds_the_nearest_by_the_direction_of_the_query(
-    whole: MemoryRepository,
-) -> None:
-    assert mean_recall(whole, weights={"similarity": 1.0}, as_of=SOON) >= 0.97
-    lengths = [both(whole, query=[x * f for x in QUERY], as_of=SOON)[0] for f in (1, 1e-4, 1e6)]
-    assert ids_of(lengths[0]) == ids_of(lengths[1]) == ids_of(lengths[2])
-
-
-def test_the_positions_are_the_coordinates_that_python_computes(
-    world: World, whole: MemoryRepository
-) -> None:
-    [status] = whole.rank_indexes.status(agent_id=BIG)
-    assert status.index is not None
-    assert status.index.as_of == MOMENT
-    rows = sql(
-        world.engine,
-        f"SELECT memory_id, CAST(position AS real[]) FROM pgrecall.{status.index.relation}",
-    )
-    found: dict[UUID, list[float]] = dict(rows)
-    assert found.keys() == world.memories.keys()
-    signals = {
-        id_: [_coordinate(one, world.usage.get(id_), axis) for axis in AXES]
-        for id_, one in world.memories.items()
-    }
-    longest = max(math.fsum(x * x for x in here) for here in signals.values())
-
-    for id_, one in world.memories.items():
-        evened = 0.5 * math.sqrt(longest - math.fsum(x * x for x in signals[id_]))
-        meaning = _unit(one.embedding)
-        expected = [*meaning, 0.0, *signals[id_], evened]
-        assert found[id_] == pytest.approx(expected, rel=HALF_PRECISION, abs=SMALLEST_HALF)
-
-
-def _coordinate(one: NewMemory, usage: tuple[int, datetime] | None, axis: Any) -> float:
-    if isinstance(axis.what, Missing):
-        return axis.scale if getattr(one, axis.what) is None else 0.0
-    names = (
-        *("usefulness", "importance", "confidence", "trust", "trust_curve"),
-        *("trust_half_life_hours", "created_at", "tier"),
-    )
-    values: dict[str, Any] = {name: getattr(one, name) for name in names}
-    if usage is not None:
-        values |= {"retrieval_count": usage[0], "last_accessed_at": usage[1]}
-    moment = MOMENT + timedelta(days=axis.after)
-    alone = Profile("one axis", {axis.what: 1.0})
-    return math.sqrt(axis.reference) * score(alone, values, as_of=moment).score
-
-
-def _unit(embedding: Any) -> list[float]:
-    if embedding is None:
-        return [0.0] * DIMENSIONS
-    return [x / math.hypot(*embedding) for x in embedding]
-
-
 LEAN = {
     **dict.fromkeys(("similarity", "usefulness"), "five_factor"),
     "importance": "last_access",
@@ -365,22 +307,6 @@ def test_memories_that_were_added_since_are_found_at_once(undone: MemoryReposito
     assert both(undone)[0].candidates == before + 300
 
 
-def test_a_revived_memory_is_found_where_it_belongs(undone: MemoryRepository, world: World) -> None:
-    where = undone.memories.c.invalidated_at.is_not(None)
-    asked: dict[str, Any] = {"include_invalid": True, "where": where, "touch": False}
-    assert len(undone.search(BIG, QUERY, strategy="index", **asked)) == 10
-    forgotten = ids_of(undone.search(BIG, QUERY, k=MANY, **asked))
-    assert len(forgotten) == FORGOTTEN
-    assert not {*forgotten} & world.memories.keys()
-    undone.revive(BIG, forgotten)
-
-    for id_ in forgotten[:6]:
-        stored = read(undone, BIG, id_, include_embedding=True)
-        if stored.embedding is not None:
-            found, _ = both(undone, query=stored.embedding, k=3, weights={"similarity": 1.0})
-            assert found[0].memory.id == id_
-
-
 WORSENED: dict[str, Change] = {
     "deleted": lambda r, m: r.delete(BIG, m),
     "forgotten": lambda r, m: r.invalidate(BIG, m),
@@ -448,16 +374,6 @@ def test_what_an_index_does_not_hold_is_ranked_exactly(whole: MemoryRepository) 
         assert all(date is None or date <= asked["as_of"] for date in dates)
 
 
-def test_moments_from_that_of_the_index_on_are_ranked_through_it(whole: MemoryRepository) -> None:
-    assert mean_recall(whole, as_of=MOMENT) >= 0.9
-    for year in (2200, 9000):
-        as_of = datetime(year, 1, 1, tzinfo=UTC)
-        assert mean_recall(whole, as_of=as_of, profile="half_life") >= 0.9
-    found, exact = both(whole, strategy="auto")  # of now
-    assert (found.strategy, exact.strategy) == ("index", "exact")
-    assert len(set(ids_of(found)) & set(ids_of(exact))) >= 9
-
-
 def test_as_many_hits_as_asked_for_and_more_than_an_index_is_good_for_by_exact_ranking(
     whole: MemoryRepository,
 ) -> None:
@@ -493,27 +409,6 @@ def test_agents_and_teams_are_ranked_together_whichever_have_an_index(
             assert {hit.memory.agent_id for hit in found} <= own
             assert {hit.memory.team_id for hit in found} <= {agent, *teams, None}
         assert fmean(shares) >= 0.97
-
-
-def test_a_filter_that_few_of_one_owner_pass_and_all_of_another_finds_them(own: Owner) -> None:
-    def stored(name: str, count: int, usefulness: float, tagged: int) -> list[NewMemory]:
-        rng = np.random.default_rng(3)
-        return [
-            NewMemory(
-                f"{name} {n}",
-                embedding=(np.array(QUERY) + rng.normal(scale=0.1, size=DIMENSIONS)).tolist(),
-                usefulness=usefulness if n % tagged else usefulness / 2,
-                tags=[] if n % tagged else ["wanted"],
-                created_at=ago(2),
-            )
-            for n in range(count)
-        ]
-
-    indexed(own, stored("mine", 600, 0.1, 1))
-    indexed(own.team, stored("theirs", 1_000, 1.0, 100))
-    found, exact = both_of(own, teams=[own.name], tags=["wanted"], as_of=SOON)
-    assert all(content.startswith("theirs") for content in contents(exact))
-    assert recall(found, exact) >= 0.9
 
 
 def test_auto_takes_an_index_from_as_many_memories_on_as_it_was_built_for(own: Owner) -> None:
@@ -642,28 +537,6 @@ def test_an_index_of_a_moment_ahead_is_not_used_before_it(own: Owner) -> None:
         found, _ = both_of(own, weights={"similarity": 1.0}, strategy=strategy)
         assert found.strategy == "exact"
         assert found[0].memory.content == "soon over"
-
-
-class Behind(datetime):
-    """The clock of a client two days behind."""
-
-    @classmethod
-    def now(cls, tz: tzinfo | None = None) -> Self:
-        return super().now(tz) - timedelta(days=2)
-
-
-def test_a_client_whose_clock_is_behind_uses_an_index_all_the_same(
-    own: Owner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own.add_many(memories_of(own.name, 100))
-    build(own.repo, own.name)
-
-    for name, module in list(sys.modules.items()):
-        if name.startswith("pgrecall.") and vars(module).get("datetime") is datetime:
-            monkeypatch.setattr(module, "datetime", Behind)
-    found, _ = both_of(own)
-
-    assert found.strategy == "index"
 
 
 def test_a_relation_of_a_hostile_name_is_never_executed(own: Owner, world: World) -> None:

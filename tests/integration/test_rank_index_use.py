@@ -16,8 +16,6 @@ from sqlalchemy import event
 from sqlalchemy.exc import ProgrammingError
 
 from pgrecall import MemoryRepository, NewMemory, RankIndex, migrate
-from pgrecall.rank_index.space import SIGNAL_AXES
-from tests.conftest import DIMENSIONS
 from tests.integration.owner import north
 from tests.integration.rank_indexes import (
     A,
@@ -47,29 +45,6 @@ BESIDE = "SELECT unnest(pgrecall.memories_beside('agent'))"
 BY_PSQL = "CALL pgrecall.maintain(dry_run => false, at_least => 1)"
 BY_MEANING: dict[str, Any] = {"profile": "last_access", "weights": {"similarity": 1.0}}
 BY_AGE: dict[str, Any] = {"profile": "five_factor", "weights": {"similarity": 0.1, "recency": 0.9}}
-
-
-def test_the_first_use_since_the_build_copies_the_position_and_others_write_nothing(
-    site: Site,
-) -> None:
-    filled = fill(site.repo)
-    fill(site.repo, "other")
-    other, index = site.build("other"), site.build()
-    new = site.repo.add(A, north("not in the index"))
-    assert site.used(index) == []
-
-    site.repo.touch(A, [*filled[:3], new])
-
-    assert site.used(index) == sorted(filled[:3])
-    table = f"pgrecall.{used_positions(index.relation)}"
-    rows = f"SELECT ctid, xmin, memory_id, position::text, bytes, words FROM {table} ORDER BY 3"
-    written = site.rows(rows)
-    main = f"SELECT memory_id, position::text, bytes FROM pgrecall.{index.relation} ORDER BY 1"
-    assert [row[2:5] for row in written] == [row for row in site.rows(main) if row[0] in filled[:3]]
-    assert [row[5] for row in written] == [[]] * 3
-    site.repo.touch(A, filled[:3])
-    assert site.rows(rows) == written
-    assert site.used(other) == []
 
 
 def test_what_leaves_the_clock_alone_is_no_use(site: Site) -> None:
@@ -298,20 +273,6 @@ def test_an_index_that_falls_short_is_asked_once_in_some_seconds(site: Site) -> 
         assert sum("rank_candidates(" in text for text in sent) == 1
 
 
-def test_a_search_that_names_a_former_index_ranks_every_memory(site: Site) -> None:
-    """Its tables are still there, but uses are no longer noted in them."""
-    filled = fill(site.repo)
-    former = site.build()
-    site.run("UPDATE pgrecall.rank_indexes SET agent_id = 'another'")
-    candidates = (
-        f"SELECT memory_id FROM pgrecall.rank_candidates('{A}', '{former.relation}', "
-        f"'{[0.1] * (DIMENSIONS + SIGNAL_AXES)}', 64, now(), NULL)"
-    )
-    assert site.values(candidates) == []
-    site.run(f"UPDATE pgrecall.rank_indexes SET agent_id = '{A}'")
-    assert {*site.values(candidates)} <= {*filled} != set()
-
-
 # Placing
 
 
@@ -350,42 +311,10 @@ def test_what_was_written_and_changed_is_found_by_the_index(site: Site, by: str)
     assert_as_exact(repo)
 
 
-def test_only_what_differs_is_written(site: Site) -> None:
-    stored = fill(site.repo)
-    index = site.build()
-    site.repo.update(A, stored[0], metadata={"about": "nothing that a position has"})
-    site.repo.update(A, stored[1], importance=0.01)
-    assert {*site.values(BESIDE)} == {stored[0], stored[1]}
-    versions = f"SELECT memory_id, xmin::text FROM pgrecall.{index.relation} ORDER BY 1"
-    before = dict(site.rows(versions))
-
-    maintain(site.repo)
-
-    after = dict(site.rows(versions))
-    assert {one for one in after if after[one] != before[one]} == {stored[1]}
-
-
 def archive(site: Site, memory_id: UUID) -> None:
     ids = f"'{{{memory_id}}}'"
     given = f"'{A}', {ids}, 'archived', '{{}}', 'why', 'who', '{{}}'"
     site.run(f"SELECT pgrecall.archive_memories({given})")
-
-
-def test_what_changes_no_position_is_beside_no_index(site: Site) -> None:
-    stored = fill(site.repo)
-    index = site.build()
-    site.repo.links.add(A, stored[0], stored[1], "related")
-    site.repo.touch(A, stored[2:4], key="once")
-    site.run(f"SELECT pgrecall.judge('{A}', '{stored[4]}', 'a question')")
-    site.repo.links.remove(A, stored[0], stored[1], "related")
-    assert site.values(BESIDE) == []
-
-    archive(site, stored[5])
-    site.repo.delete(A, stored[6])
-
-    assert {*site.values(BESIDE)} == {stored[5], stored[6]}
-    searched = f"SELECT pgrecall.beside_index('{A}', '{index.relation}', '{index.built_at}')"
-    assert site.values(searched) == [[]]
 
 
 def test_archived_memories_give_their_place_in_the_graph_to_others(site: Site) -> None:
@@ -401,28 +330,6 @@ def test_archived_memories_give_their_place_in_the_graph_to_others(site: Site) -
     site.repo.revive(A, [stored[0]])
     maintain(site.repo)
     assert stored[0] in site.positions(index)
-
-
-def test_what_was_used_long_before_the_build_is_not_used_by_being_said_again(site: Site) -> None:
-    stored = fill(site.repo)
-    index = site.build()
-    long_ago = index.as_of - timedelta(days=1)
-
-    site.repo.add(A, NewMemory("memory 1", embedding=NORTH, created_at=long_ago))
-
-    assert len(stored) == site.repo.count(A)
-    assert site.used(index) == []
-
-
-def test_a_use_by_a_transaction_begun_long_before_the_build_is_noted(site: Site) -> None:
-    stored = fill(site.repo)
-    index = site.build()
-    later = "as_of = now() + interval '5 minutes', built_at = now() + interval '9 minutes'"
-    site.run(f"UPDATE pgrecall.rank_indexes SET {later}")
-
-    site.repo.touch(A, stored[:2])
-
-    assert site.used(index) == sorted(stored[:2])
 
 
 def test_new_memories_are_newer_than_those_of_the_build(site: Site) -> None:
@@ -490,36 +397,6 @@ def test_no_position_outlives_its_memory(site: Site) -> None:
         other.execute("SELECT pgrecall.place_memories('agent', %s)", ([kept],))
         other.commit()
     assert not {kept, gone} & {*site.positions(index), *site.used(index)}
-
-
-def test_an_index_that_was_replaced_meanwhile_is_left_alone(site: Site) -> None:
-    fill(site.repo)
-    former = site.build()
-    new = site.repo.add(A, north("new"))
-    index = site.build()
-    note = "SELECT pgrecall.note_placed('agent', %s, now())"
-
-    assert site.values(note, former.built_at) == [False]
-    assert index_of(site).written_until == index.written_until
-    assert site.values(note, index.built_at) == [True]
-    site.run("DELETE FROM pgrecall.rank_indexes")
-    site.rows("SELECT pgrecall.place_memories('agent', %s)", [new])
-    assert site.values(note, index.built_at) == [False]
-
-
-def test_many_are_due_for_a_build_instead(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More than MAX_BESIDE, and more than a fiftieth of those in the index."""
-    fill(site.repo, number=500)
-    site.build()
-    monkeypatch.setattr("pgrecall.rank_index.index.MAX_BESIDE", 1)
-    fill(site.repo, number=10, start=1_000)
-    assert due(site.repo) is None
-    fill(site.repo, number=1, start=2_000)
-    assert due(site.repo) == "11 memories written or changed since"
-    monkeypatch.setattr("pgrecall.rank_index.index.MAX_BESIDE", 11)
-    assert due(site.repo) is None
-    monkeypatch.setattr("pgrecall.rank_index.index.MAX_BESIDE", 10)
-    assert maintain(site.repo) == [A]
 
 
 def test_after_an_interrupted_placing_nothing_is_missing(site: Site) -> None:

@@ -91,35 +91,21 @@ HALVES = {"similarity": 0.5, "importance": 0.5}
 ASKED: tuple[dict[str, Any], ...] = (
     {},
     {"query_text": "great fire"},
-    {"query_text": "fire", "k": 80},
-    {"query_text": "the of"},
     {"teams": [TEAM], "query_text": "tea"},
-    {"tiers": ["long"]},
     {"tiers": ["long"], "memory_types": ["fact"], "min_trust": 0.9},
-    {"min_score": 0.55},
     {"weights": HALVES},
     {"profile": DECAYING, "query_text": "great fire"},
     {"profile": DECAYING, "half_life": 9, "teams": [TEAM]},
-    {"diversity": 0.5, "k": 5, "query_text": "great fire"},
     {"k": 81},
     {"statuses": ["archived"]},
     {"query": None},
-    {"profile": "trust_stored"},
     {"profile": "trust", "weights": {"similarity": 0.5, "trust": 0.5}},
-    {"profile": "tiered", "query_text": "tea"},
     {"query_time": (before(60), before(50)), "query_text": "tea"},
     {"query_time": (before(200), before(199)), "weights": {"similarity": 0.5, "time": 0.5}},
-    {"query_time": (before(200), before(199)), "weights": HALVES},
-    {"weights": {"similarity": 0.5, "time": 0.5}},
     {"query_time": (before(60), before(50)), "profile": "trust"},  # which does not ask for time
     {"min_relevance": 0.2, "query_text": "great fire", "teams": [TEAM]},
-    {"min_relevance": 0.4, "profile": "five_factor"},
-    {"expand_session": 2, "k": 5},
     {"expand_session": 2, "teams": [TEAM]},
-    {"expand_session": 1, "min_score": 0.5, "query_text": "fire"},
     {"expand_session": 2, "min_relevance": 0.3, "query_text": "great fire"},
-    {"expand_session": 3, "text": "tea or milk"},
-    {"expand_session": 2, "query": None, "query_text": "tea"},
     {"expand_session": 2, "weights": {"keyword": 1.0}, "query_text": "tea milk"},
 )
 
@@ -163,29 +149,6 @@ def test_both_look_through_a_rank_index_or_neither(
             assert looked == (strategy != "exact")
 
 
-@pytest.mark.parametrize("strategy", ["index", "exact"])
-def test_both_choose_hits_that_differ(
-    repo: MemoryRepository, session: Connection, strategy: Any
-) -> None:
-    cases: tuple[dict[str, Any], ...] = (
-        {"query_text": "great fire", "min_score": 0.45},
-        {"k": 16, "teams": [TEAM]},
-        {"k": 5, "tiers": ["long"], "expand": 1},
-    )
-    for case in cases:
-        given = {"diversity": 0.6, "as_of": NOW, "strategy": strategy, **case}
-        hits = repo.search(AGENT, QUERY, profile="trust", touch=False, **given)
-        rows = recall(session, "trust", AGENT, query=QUERY, **given)
-
-        assert [row["id"] for row in rows] == [hit.memory.id for hit in hits], case
-        assert [row["score"] for row in rows] == near([hit.score for hit in hits])
-        assert hits.strategy == strategy
-    for unfit, message in ({"k": 10**9}, "k must lie within"), ({"expand_session": 1}, "not go"):
-        asked: dict[str, Any] = {"diversity": 0.5, **unfit}
-        with pytest.raises(psycopg.Error, match=message):
-            recall(session, "trust", AGENT, query=QUERY, **asked)
-
-
 @pytest.mark.parametrize("chosen", ["hybrid", "tiered", "last_access", DECAYING], ids=str)
 def test_explain_accounts_as_the_repository_does(
     repo: MemoryRepository, session: Connection, chosen: Profile | str
@@ -196,12 +159,10 @@ def test_explain_accounts_as_the_repository_does(
         {},
         {"query_text": "great fire", "teams": [TEAM]},
         {"tiers": ["long"], "min_score": 0.5},
-        {"as_of": before(100), "min_trust": 0.5, "k": 3},
         {"min_similarity": 0.3, "text": "tea -milk", "memory_types": ["task"]},
         {"query_time": (before(90), before(60)), "min_score": 0.2},
         {"expand_session": 2, "query_text": "fire", "k": 400},
         {"expand_session": 1, "min_relevance": 0.3, "query_text": "great nobodyhasit"},
-        {"expand_session": 3, "k": 40, "teams": [TEAM]},
     )
     for id_ in every[::400]:
         for case in cases:
@@ -237,14 +198,11 @@ def test_context_packs_as_the_repository_does(
     cases: tuple[dict[str, Any], ...] = (
         {},
         {"max_tokens": 300},
-        {"max_tokens": 500, "k": 4, "min_score": 0.5},
-        {"max_tokens": 60, "consider": 60},
         {"max_tokens": 800, "max_similarity": 0.6},
         {"max_tokens": 800, "diversity": 0.4, "consider": 60, "teams": [TEAM]},
         {"max_tokens": 600, "reserve": {"task": 0.5, "fact": 0.25}, "query_text": "fire"},
         {"max_tokens": 500, "query_time": (before(90), before(60)), "query_text": "fire"},
         {"max_tokens": 300, "expand_session": 2, "query_text": "great fire"},
-        {"max_tokens": 300, "expand_session": 1, "min_relevance": 0.4},
         {"max_tokens": 300, "query_text": "nobodyhasit", "min_relevance": 0.95},
     )
     for case in cases:
@@ -293,8 +251,6 @@ WEIGHTS: tuple[tuple[Any, str], ...] = (
     ({"similarity": 0.9, "recency": 0.2}, "sum to 1, they sum to 1.1"),
     ({}, "sum to 1, they sum to 0"),
     ({"similarity": 1.5, "recency": -0.5}, "must be 0 or lie within"),
-    ({"similarity": 1.0, "recency": 1e-13}, "must be 0 or lie within"),
-    ({"similarity": 1 - 1e-6}, "sum to 1"),
     ({"similarity": 1.0, "recency": None}, "must be a number"),
     ({"similarity": "1"}, 'must be a number, got "1"'),
     ([1.0], "must map signals to numbers"),
@@ -315,7 +271,6 @@ REFUSED: tuple[tuple[dict[str, Any], type[PgRecallError], str], ...] = (
     *(({"weights": weights}, InputError, said) for weights, said in WEIGHTS),
     ({"weights": {"similarity": 0.5, "keyword": 0.5}}, UnknownName, NO_SIGNAL),
     ({"query": [0.0] * DIMENSIONS}, InvalidVector, "no direction"),
-    ({"query": [1e30] * DIMENSIONS}, InvalidVector, "no direction"),
     ({"query": [1.0, 2.0]}, InvalidVector, "has 2 dimensions, .* stores 8"),
     ({"statuses": None}, UnknownName, "unknown statuses NULL; known are active"),
     ({"metadata": [1]}, InputError, "metadata must be a JSON object"),
@@ -399,18 +354,6 @@ def test_both_refuse_what_an_argument_may_not_be(
         with refused(InputError, message):
             recall(connection, "hybrid", "agent", **given)
     assert {"min_similarity", "min_relevance"} == {*needing}
-
-
-def test_a_query_entity_that_is_null_or_there_twice_counts_for_nothing(
-    connection: Connection, shared_repo: MemoryRepository, agent: str
-) -> None:
-    shared_repo.add(agent, north("it", entities=["Ann"]))
-
-    [row] = recall(connection, "tiered", agent, query_entities=["Ann", None])
-
-    assert row["signals"]["entity_overlap"] == 1
-    names = [f"entity {n}" for n in range(32)]
-    assert len(recall(connection, "tiered", agent, query_entities=names * 2)) == 1
 
 
 CALL = (

@@ -3,12 +3,9 @@ signals that a query gives nothing to compare with, which go to the others."""
 
 from __future__ import annotations
 
-import json
 import math
-import pickle
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from itertools import product
 from typing import Any, NamedTuple
@@ -18,9 +15,8 @@ import pytest
 from sqlalchemy import Engine
 
 from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile, profiles, score
-from pgrecall.errors import InputError, InvalidProfile
+from pgrecall.errors import InputError
 from pgrecall.execution.error_mapping import map_errors
-from pgrecall.scoring.profile_file import load, save
 from pgrecall.scoring.signals import EntityOverlap, Importance, Keyword, Similarity, Time
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import Owner, north
@@ -416,33 +412,3 @@ def test_the_scorer_gives_away_what_is_not_named() -> None:
     assert found.score == pytest.approx((0.3 * 0.5 + 0.1 * 0.2) / 0.4)
     none_there = score(MIXED, {**values, "similarity": None, "keyword": None})
     assert none_there.score == pytest.approx(0.1 * 0.2 / 0.6), "asked, but the memory has nothing"
-
-
-def test_where_no_other_signal_weighs_anything_nothing_is_given_away(
-    told: Owner, connection: Connection
-) -> None:
-    alone = Profile("alone", {Keyword(): 1.0, Importance(): 0.0}, redistribute=True)
-
-    for text in (STOP_WORDS, None):
-        hits = told.search(query_text=text, profile=alone, touch=False)
-        assert [hit.score for hit in hits] == [0.0, 0.0, 0.0]
-    only_words = {"keyword": 1.0}
-    rows = recall(connection, "hybrid", told.name, query_text=STOP_WORDS, weights=only_words)
-    assert [row["score"] for row in rows] == [0.0, 0.0, 0.0]
-
-
-def test_it_is_a_part_of_the_profile(tmp_path: Any) -> None:
-    path = tmp_path / "mixed.toml"
-    save(MIXED, path)
-
-    assert load(path) == MIXED == pickle.loads(pickle.dumps(MIXED))
-    assert replace(MIXED, redistribute=False) != MIXED
-    assert MIXED.renamed("other").redistribute
-    with pytest.raises(InvalidProfile, match="redistribute must be True or False, got 1"):
-        replace(MIXED, redistribute=1)  # type: ignore[arg-type]
-    file = tmp_path / "bad.json"
-    file.write_text(
-        json.dumps({"name": "a", "redistribute": "yes", "signals": {"keyword": {"weight": 1}}})
-    )
-    with pytest.raises(InvalidProfile, match="redistribute must be True or False"):
-        load(file)

@@ -454,13 +454,6 @@ def test_a_context_is_packed_in_its_order(either: MemoryRepository, fake: Fake) 
     assert contents(hit for hit in either.search("ada", **ASKED, k=1)) == named(0)
 
 
-def test_it_judges_as_many_of_a_context_as_it_is_to(engine: Engine) -> None:
-    fake = Fake()
-    MemoryRepository(engine).context("ada", **ASKED, k=1, rerank=Rerank(fake, top=25))
-
-    assert [len(texts) for _, texts in fake.calls] == [25]
-
-
 def test_what_is_below_a_floor_of_a_context_is_not_judged(engine: Engine) -> None:
     repo, fake = MemoryRepository(engine), Fake()
     hits = repo.search("ada", **ASKED, min_relevance=0, k=30, touch=False)

@@ -16,7 +16,7 @@ from pgrecall.errors import DuplicateMemory, InputError, InvalidMemory
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.scoring.signals import Similarity
 from tests.integration.owner import Owner
-from tests.integration.recalling import Connection, recall
+from tests.integration.recalling import Connection
 from tests.integration.support import NORTH, NOW, before, contents, similar
 from tests.integration.test_packing_model import TYPES, packed_by_the_database, random_case
 
@@ -222,30 +222,7 @@ def test_links_lead_from_hits_not_from_what_came_along_which_is_touched(mine: Ow
     assert [mine.read(id_).retrieval_count for id_ in ids] == [1, 1, 1, 0]
 
 
-def test_what_cannot_be_asked_is_refused(mine: Owner, connection: Connection) -> None:
-    in_sql: list[dict[str, Any]] = [{"expand_session": bad} for bad in (-1, 11, None)]
-    for bad in (*in_sql, {"expand_session": 1.5}):
-        with pytest.raises(InputError):
-            mine.search(NORTH, **bad)
-    for bad in in_sql:
-        with pytest.raises(InputError), map_errors():
-            recall(connection, "hybrid", mine.name, **bad)
-
-
 # Explaining
-
-
-def test_explain_tells_what_comes_along(mine: Owner) -> None:
-    ids = dialogue(mine, [0.1, 0.2, 0.8, 0.3, 0.5, 0.4])
-    asked: dict[str, Any] = {"profile": ALONE, "as_of": NOW, "k": 2}
-
-    along = mine.explain(ids[1], NORTH, expand_session=1, **asked)
-    far = mine.explain(ids[0], NORTH, expand_session=1, **asked)
-    hit = mine.explain(ids[4], NORTH, expand_session=1, **asked)
-
-    assert (along.returned, along.rank, along.hit.beside) == (True, 5, ids[2])
-    assert (far.returned, far.hit.beside) == (False, None)
-    assert (hit.returned, hit.rank, hit.hit.beside) == (True, 2, None)
 
 
 # Contexts
@@ -338,20 +315,3 @@ def test_a_floor_of_relevance_is_for_hits(mine: Owner) -> None:
     assert (along.returned, along.reasons, along.hit.beside) == (True, (), ids[2])
     assert far.reasons == ("its relevance 0.050000 is below min_relevance 0.5",)
     assert (far.returned, far.hit.beside) == (False, None)
-
-
-def test_a_context_tells_what_is_not_relevant_from_what_comes_along(mine: Owner) -> None:
-    dialogue(mine, [0.01, 0.02, 0.8, 0.3, 0.05, 0.04])
-    mine.add_many([noted("not relevant", 0.4), noted("relevant", 0.7)])
-    asked: dict[str, Any] = ASKED | {"k": 4, "expand_session": 1, "min_relevance": 0.5}
-
-    few = mine.context(NORTH, consider=4, **asked)
-    every = mine.context(NORTH, max_similarity=0.999, **asked)
-
-    for context in (few, every):
-        packed = [(one.hit.memory.content, one.hit.beside is None) for one in context.packed]
-        assert packed == [("2", True), ("3", False), ("1", False), ("relevant", True)]
-        assert {one.reason for one in context.left_out} == {"min_relevance"}
-    assert [one.hit.memory.content for one in few.left_out] == ["not relevant"]
-    left_out = [one.hit.memory.content for one in every.left_out]
-    assert left_out == ["not relevant", "4", "5", "0"]

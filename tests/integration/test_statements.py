@@ -122,12 +122,6 @@ def test_python_and_psql_compose_the_same_text(connection: Connection) -> None:
     connection.execute("RESET search_path")
 
 
-def test_every_statement_begins_with_its_name() -> None:
-    for name in RANKING:
-        text = composed(tables("any"), name, frozenset(), tuple(profiles.hybrid.signals)).named
-        assert text.startswith(f"/* pgrecall {name} */\n")
-
-
 def test_what_statement_returns_runs_as_the_search_does(
     connection: Connection, repo: MemoryRepository
 ) -> None:
@@ -299,18 +293,6 @@ def test_psql_scores_linked_memories_of_a_team_by_the_words_of_all(
     assert [hit.steps for hit in hits].count(1) == 1
     assert [row["id"] for row in rows] == [hit.memory.id for hit in hits]
     assert [row["score"] for row in rows] == pytest.approx([hit.score for hit in hits], abs=1e-6)
-
-
-def test_in_psql_no_link_leads_from_a_turn_that_came_along(
-    repo: MemoryRepository, connection: Connection
-) -> None:
-    passage = [plain("boat", session="s", turn=1), plain("shore", session="s", turn=2)]
-    _, beside = repo.add_many("sailor", passage)
-    repo.links.add("sailor", beside, repo.add("sailor", plain("harbour")))
-    given: dict[str, Any] = {"query_text": "boat", "k": 1, "expand_session": 1, "expand": 1}
-    rows = recall(connection, "hybrid", "sailor", query=None, **given)
-
-    assert [row["content"] for row in rows] == ["boat", "shore"]
 
 
 def test_the_files_keep_to_their_form() -> None:

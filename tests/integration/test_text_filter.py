@@ -25,11 +25,7 @@ TEXTS = {
     "spaced": "The art is known well.",
     "tokyo": "東京タワーに行った。",
     "kyoto": "京都の寺。",
-    "seoul": "서울에 갔다.",
     "moscow": "МОСКВА зимой",
-    "code": "F-16 and COVID-19, version v1.2.3",
-    "mail": "Write to ines@example.org or see https://example.org/a/b.",
-    "quote": "O'Brien said: it's \"done\".",
     "wide": "Ｆｕｌｌ ｗｉｄｔｈ １２３ ﬁsh",
     "ships": "Ships were dancing.",
 }
@@ -70,7 +66,6 @@ PASSES: dict[str, tuple[str, ...]] = {
     "rain": ("fire -london", 'fire -"great fire"', "fire & rain"),
     "all but fire rain": ("-fire",),
     "all but fire": ('-"great fire"',),
-    "all but fire rain cafe": ("-fire -café",),
     "fire cafe": (
         *("london or cafe", "london OR cafe", "great london or cafe", "cafe or fire -rain"),
         *('"great fire" or "são bento"', "london or or cafe"),
@@ -83,23 +78,12 @@ PASSES: dict[str, tuple[str, ...]] = {
     "all but cold": ("-5",),
     "cold": ("5", "5 degrees", "3.5", '"-5 degrees"', "was,-5"),
     "known": ("well-known", '"well known"', "state-of-the-art"),
-    "known spaced": ("well known",),
     "spaced": ("-well-known known",),
     "tokyo": ("東京", '"東京"'),
-    "tokyo kyoto": ("京",),
     "kyoto": ("京 -東", "京 -東京"),
-    "seoul": ("서울",),
     "moscow": ("москва", "Москва зимой"),
-    "code": ("F-16", "f 16", "covid-19", "v1.2.3"),
-    "mail": ("ines@example.org", "https://example.org/a/b"),
-    "quote": ("o'brien", "brien done"),
     "wide": ("full width 123 fish", "ｆｉｓｈ"),
     "ships": ("ship danced", "dance"),
-    "all but tokyo": ("-東京",),
-    "all but seoul": ("-서울",),
-    "all but date": ("-2026-03-15",),
-    "all but code": ("-F-16",),
-    "all but mail": ("-https://example.org/a/b",),
 }
 """Which texts pass, by name → what is asked."""
 NARROW_NOTHING = (
@@ -179,18 +163,6 @@ def test_explain_tells_that_the_words_do_not_pass(mine: Owner, ids: list[UUID], 
     assert {term.term: term.matched for term in why.terms} == {"rain": True, "fire": False}
     assert why.hit.signals["keyword"] > 0, "the terms are of the query, not of the filter"
     assert not why.passes
-
-
-@pytest.mark.usefixtures("ids")
-def test_text_narrows_the_memories_of_teams_too(mine: Owner) -> None:
-    mine.team.add(north("Their great fire.", embedding=at(90), created_at=before(9)))
-    mine.team.add(north("Their tea."))
-
-    hits = mine.search(NORTH, teams=[mine.name], text='"great fire"', touch=False)
-
-    assert contents(hits) == ["The great fire.", "Their great fire."]
-    assert mine.team.count(text="fire") == 1
-    assert contents(mine.team.search(NORTH, text="tea")) == ["Their tea."]
 
 
 def test_the_filter_follows_every_change_at_once(mine: Owner, ids: list[UUID]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from statistics import fmean
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine
 
-from pgrecall import Hits, MemoryRepository, NewMemory, profiles
+from pgrecall import Hits, MemoryRepository, NewMemory
 from tests.conftest import DIMENSIONS
 from tests.integration.rank_indexes import build
 from tests.integration.support import sql
@@ -193,26 +193,6 @@ def test_memories_with_the_names_asked_for_are_among_the_candidates(
     assert_found(whole, named, 0.98, weights=weights)
 
 
-def test_within_a_topic_the_words_decide(undone: MemoryRepository, agent: str) -> None:
-    """Hundreds are as near as each other: the nearest are not those with the words."""
-    rng = np.random.default_rng(25)
-    topics = rng.normal(size=(3, DIMENSIONS))
-    near = topics[rng.integers(3, size=SIZE)] + 0.1 * rng.normal(size=(SIZE, DIMENSIONS))
-    undone.add_many(
-        agent,
-        [
-            NewMemory(text, embedding=vector.tolist(), importance=rng.uniform())
-            for text, vector in zip(texts(agent, SIZE), near, strict=True)
-        ],
-    )
-    build(undone, agent)
-    asked_for = [
-        ((topics[number % 3] + 0.1 * rng.normal(size=DIMENSIONS)).tolist(), text)
-        for number, (_, text) in enumerate(queries(9, 26, words=4))
-    ]
-    assert_found(undone, asked_for, 0.97, agent=agent)
-
-
 def test_a_rare_name_finds_its_memory_at_any_cosine(undone: MemoryRepository, agent: str) -> None:
     """The only one of 600 that has it, written before the build or after it."""
     query = [1.0, *[0.0] * (DIMENSIONS - 1)]
@@ -279,57 +259,6 @@ def test_a_word_of_many_is_found_far_away_whatever_was_deleted(
     assert recall(found, exact) == 1.0
 
 
-def test_without_known_words_the_others_decide_and_take_their_weight(
-    whole: MemoryRepository,
-) -> None:
-    kept = replace(profiles.hybrid, redistribute=False)
-    asked_for = [query for query, _ in queries(4, 11, words=1)]
-    for text in (None, "", "the and of", "xyzzy", "!!!"):
-        assert_found(whole, [(query, text) for query in asked_for], 0.97)
-        for query in asked_for[:2]:
-            found = found_by(whole, query, text)
-            assert {hit.signals["keyword"] for hit in found} == {0.0}
-            assert found[0].score > found_by(whole, query, text, profile=kept)[0].score
-
-
-def test_filters_narrow_alike_and_never_leave_fewer(whole: MemoryRepository) -> None:
-    cases: list[dict[str, Any]] = [
-        *({"memory_types": ["task"]}, {"tags": ["rare"]}, {"min_similarity": 0.5}),
-        *({"text": text} for text in ("q0x -q1x", "q300x", "xyzzy")),
-        *({"min_score": 0.5}, {"created_after": BUILT - timedelta(days=20)}),
-        *({"k": k} for k in (1, 80, 81)),
-    ]
-    asked_for = [*queries(2, 14, words=3), (queries(1, 13, words=1)[0][0], " ".join(VOCABULARY))]
-    for asked in cases:
-        shares = [recall(*both(whole, query, text, **asked)) for query, text in asked_for]
-        assert fmean(shares) >= 0.95, asked
-
-
-def test_the_words_that_many_have_are_noted_at_the_build(
-    world: World, whole: MemoryRepository
-) -> None:
-    [(memories_, common)] = sql(
-        world.engine,
-        "SELECT term_memories, common_terms FROM pgrecall.rank_indexes WHERE agent_id = :agent",
-        agent=BIG,
-    )
-
-    counts = counted(list(world.contents.values()))
-    assert memories_ == SIZE
-    assert common == {term: n for term, n in counts.items() if n >= COMMON}
-    assert 5 < len(common) < 100
-
-
-def test_words_weigh_through_the_index_what_python_counts(
-    world: World, whole: MemoryRepository
-) -> None:
-    counts = counted(list(world.contents.values()))
-    for query, text in queries(4, 15, words=4):
-        for hit in found_by(whole, query, text, k=50):
-            expected = share(text, world.contents[plain(hit.memory.id)], counts, SIZE)
-            assert hit.signals["keyword"] == pytest.approx(expected, abs=EXACT)
-
-
 def added(repo: MemoryRepository, agent: str, number: int, content: str) -> None:
     rng = np.random.default_rng(17)
     repo.add_many(
@@ -370,30 +299,6 @@ def test_noted_words_weigh_as_of_the_build_and_others_as_of_now(
     }
     value = next(signal.value for signal in why.signals if signal.name == "keyword")
     assert value == pytest.approx(share(text, found[-1].memory.content, now, SIZE + 50), abs=EXACT)
-
-
-def test_stale_notes_leave_scores_within_reason_and_never_fewer_hits(
-    undone: MemoryRepository,
-) -> None:
-    """Many of the memories that had the commonest word are gone, and as many others are there."""
-    gone = [
-        hit.memory.id
-        for hit in found_by(undone, None, "q0x", strategy="exact", k=240)
-        if hit.signals["keyword"] == 1.0
-    ]
-    undone.delete(BIG, gone)
-    added(undone, BIG, 240, "q9x")
-    shares = []
-    for query, text in queries(5, 19, words=3):
-        found, exact = both(undone, query, f"{text} q0x q9x")
-        assert (found.strategy, len(found)) == ("index", 10)
-        assert all(0 <= hit.signals["keyword"] <= 1 + EXACT for hit in found)
-        known = {hit.memory.id: hit.score for hit in exact}
-        assert all(
-            abs(hit.score - known[hit.memory.id]) <= 0.1 for hit in found if hit.memory.id in known
-        )
-        shares.append(recall(found, exact, same=False))
-    assert fmean(shares) >= 0.7
 
 
 def test_what_was_written_changed_and_deleted_since_is_known(undone: MemoryRepository) -> None:
@@ -450,22 +355,3 @@ def test_agents_and_teams_with_and_without_an_index_weigh_words_each_for_itself(
             assert hit.signals["keyword"] == pytest.approx(expected, abs=EXACT)
 
     assert fmean(shares) >= 0.97
-
-
-def test_the_words_beside_a_position_are_those_of_its_memory(
-    world: World, whole: MemoryRepository
-) -> None:
-    [status] = whole.rank_indexes.status(agent_id=BIG)
-    assert status.index is not None
-    [(different, same)] = sql(
-        world.engine,
-        f"""
-        SELECT count(*) FILTER (WHERE p.words <> pgrecall.term_keys(:agent, m.terms)),
-               count(*)
-          FROM pgrecall.{status.index.relation} p
-          JOIN pgrecall.agent_memories m ON m.id = p.memory_id
-         WHERE m.agent_id = :agent
-        """,
-        agent=BIG,
-    )
-    assert (different, same) == (0, SIZE)

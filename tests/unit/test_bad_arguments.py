@@ -110,49 +110,33 @@ LISTS = ["tags", "entities", "additional_types"]
 OF_ONE_KIND: tuple[tuple[list[str], Any, str], ...] = (
     (MOMENTS, "naive", r"must be a datetime, got str"),
     (MOMENTS, NAIVE, r"has no time zone: 2026-06-01.*add one"),
-    (SHARES, None, r"must be a number, got None"),
     (SHARES, True, r"must be a number, got bool"),
     (SHARES + OPTIONAL_SHARES, 1.01, r".*1\.01"),
-    (SHARES + OPTIONAL_SHARES, -0.01, r".*-0\.01"),
     (SHARES + OPTIONAL_SHARES, NAN, r".*nan"),
-    (SHARES + OPTIONAL_SHARES, "1", r"must be a number, got str"),
     (FLAGS, 1, r".*1"),
-    (FLAGS, None, r".*None"),
     (TEXTS, 7, r"must be text, got int"),
     (TEXTS, "a\0b", r".*NUL.*position 1"),
-    (TEXTS, "\udfff", r".*surrogate.*position 0"),
     (LISTS, "text", r"must be a list of texts, got str"),
-    (LISTS, None, r"must be a list of texts, got None"),
     (LISTS, ["a", 7], r".*text, got int"),
     (LISTS, ["a", "b\0"], r".*NUL.*position 1"),
-    (LISTS, ["a\ud800"], r".*surrogate.*position 1"),
 )
 MEMORIES: list[tuple[dict[str, Any], str]] = [
     ({"content": ""}, r"content must not be empty"),
     ({"content": "a\0b"}, r"content.*NUL.*position 1.*remove"),
-    ({"content": "ab\ud800"}, r"content.*surrogate.*position 2"),
     ({"content": "x" * 10_000_000}, r"content has 10,000,000 bytes.*2,097,152.*split"),
-    ({"content": "🙂" * 524_289}, r"content has 2,097,156 bytes"),
     ({"content": 7}, r"content must be text, got int"),
     ({"id": "7"}, r"id.*UUID.*'7'"),
     ({"memory_type": ""}, r"memory_type must not be empty"),
     ({"memory_type": "x" * 201}, r"memory_type.*200.*201"),
-    ({"memory_type": None}, r"memory_type must be text"),
     ({"tier": "eternal"}, r"unknown tier 'eternal'.*short, medium, long"),
-    ({"tier": None}, r"unknown tier None"),
     ({"trust_curve": "cubic"}, r"unknown trust_curve 'cubic'.*hyperbolic"),
     ({"trust_half_life_hours": 0}, r"trust_half_life_hours.*0"),
-    ({"trust_half_life_hours": NAN}, r"trust_half_life_hours.*nan"),
-    ({"trust_half_life_hours": "9"}, r"trust_half_life_hours.*'9'"),
     ({"compliant": "yes"}, r"compliant.*'yes'"),
     *(({name: bad}, f"{name} ?{message}") for names, bad, message in OF_ONE_KIND for name in names),
     ({"metadata": None}, r"metadata must be a JSON object, got NoneType"),
-    ({"metadata": {"n": object()}}, r"metadata.*JSON.*object"),
     ({"metadata": {"n": NAN}}, r"metadata.*JSON"),
-    ({"metadata": {"n": NOW}}, r"metadata.*JSON.*datetime"),
     ({"metadata": {1: "n"}}, r"metadata.*key.*int"),
     ({"metadata": {"a": [{"b": "x\0"}]}}, r"metadata.*'a'.*0.*'b'.*NUL"),
-    ({"metadata": {"a": "\ud800"}}, r"metadata.*'a'.*surrogate"),
     ({"metadata": DEEP}, r"metadata may be nested at most 32 levels"),
     ({"valid_from": NOW, "valid_until": NOW}, r"valid_from.*before valid_until"),
 ]
@@ -224,23 +208,17 @@ def test_the_fields_of_a_memory_stand_in_one_place(repo: MemoryRepository) -> No
 
 VECTORS: list[tuple[Any, str]] = [
     ([1.0, 2.0, 3.0], r"3 dimensions.*stores 8"),
-    ([1.0] * 9, r"9 dimensions.*stores 8"),
     ([], r"0 dimensions.*stores 8"),
     ([0.0] * 8, r"zero"),
-    ([1e-320] * 8, r"zero"),
     ([*NORTH[:7], NAN], r"component 7.*nan.*finite"),
     ([INF, *NORTH[:7]], r"component 0.*inf.*finite"),
-    ([1e39, *NORTH[:7]], r"component 0.*1e\+39"),
     ([10**400, *NORTH[:7]], r"too large"),
     ([1e20] * 8, r"length.*within"),
-    ([1e-20] * 8, r"length.*within"),
     *(([bad] * 8, r"must be a number") for bad in ("x", "1.0", None, [1.0], 1j)),
     (b"12345678", r"sequence of numbers, got bytes"),
     (7, r"sequence of numbers, got int"),
-    ({1.0, 2.0}, r"sequence of numbers, got set"),
     ((x for x in NORTH), r"sequence of numbers, got generator"),
     (np.ones((8, 2)), r"must be a number"),
-    (np.float64(1.0), r"sequence of numbers"),
 ]
 
 
@@ -275,9 +253,7 @@ LEAVING = (
 METADATA: tuple[tuple[Any, str], ...] = (
     ("n", r"JSON object.*str"),
     ({"n": NAN}, "JSON"),
-    ({"n": {1, 2}}, "JSON"),
     ({"n": "a\0"}, r"'n'.*NUL"),
-    ({"\ud800": 1}, "surrogate"),
     *(({"n": {name: bad}}, rf"\{name} takes") for name, bad in OPERANDS.items()),
 )
 OF_COUNT: Searches = [
@@ -285,7 +261,6 @@ OF_COUNT: Searches = [
     *(({name: "sea"}, InputError, rf"{name}.*list.*str") for name in LISTS_OF_TEXTS),
     *(({name: [1]}, InputError, rf"{name}.*text, got int") for name in LISTS_OF_TEXTS),
     ({"tags": ["a\0b"]}, InputError, r"tags.*NUL.*position 1"),
-    ({"all_tags": ["\ud800"]}, InputError, r"all_tags.*surrogate.*position 0"),
     ({"tiers": ["eternal"]}, UnknownName, r"eternal.*short, medium, long"),
     ({"statuses": ["gone"]}, UnknownName, r"gone.*active"),
     *(({"metadata": bad}, InputError, f"metadata.*{message}") for bad, message in METADATA),
@@ -301,7 +276,6 @@ OF_COUNT: Searches = [
     ),
     ({"min_trust": 1.1}, InputError, r"min_trust.*1\.1"),
     ({"compliant": 1}, InputError, r"compliant.*1"),
-    ({"needs_review": 1}, InputError, r"needs_review.*1"),
     ({"include_invalid": "no"}, InputError, r"include_invalid.*'no'"),
     *(
         ({"where": bad}, InputError, f"where.*SQLAlchemy.*{kind}")
@@ -317,18 +291,14 @@ OF_COUNT: Searches = [
 ]
 PERIODS: tuple[tuple[Any, str], ...] = (
     (NOW, r"must be two datetimes.*got datetime"),
-    ((NOW, None), r"must be two datetimes"),
     ("ab", r"must be two datetimes, from and to, got 'ab'"),
-    ((NOW, "b"), r"must be a datetime, got str"),
     ((NAIVE, NOW), r"has no time zone"),
     ((NOW, NOW), r"must end after it begins.*2026-06-01"),
 )
 WEIGHTS: tuple[tuple[Any, type[InputError], str], ...] = (
     ({**REST, "similarity": NAN}, InvalidProfile, r"similarity.*nan"),
     ({"similarity": 1.5}, InvalidProfile, r"similarity.*1\.5"),
-    ({"similarity": None}, InvalidProfile, r"similarity.*number.*None"),
     ({"similarity": 0.5}, InvalidProfile, r"sum to 1.*0\.5"),
-    ({}, InvalidProfile, r"sum to 1.*0"),
     *(({bad: 1.0}, UnknownName, f"{bad}.*similarity, keyword") for bad in ("self", 7)),
 )
 """Refused without a connection where the call names its profile."""
@@ -428,7 +398,6 @@ def memories(name: str, *wrong: Any) -> list[Case]:
 CASES: list[Case] = [
     # Use
     *each("record_outcome", "outcome", "success, failure", "Success", None, [1]),
-    *each("record_outcome", "touch", "touch", None, 1, "yes"),
     *each("record_outcome", "query", "query", "", " \t", 5),
     *each("feedback", "kind", "useful, not_useful, outdated", "success", True),
     ("feedback", {"context": "\ud800"}, "reason"),
@@ -443,11 +412,9 @@ CASES: list[Case] = [
     *((name, {"actor": LONG}, "actor") for name in (*NOTING, "links.add", "supersede")),
     *each("record_outcome", "metadata", "metadata", [], {1: "a"}, "text"),
     *each("adjust_trust", "metadata", "metadata", {"a": "b\0"}, {"a": 1j}),
-    *each("feedback", "metadata", "metadata", 5),
     # Correcting
     *each("update", "importance", "importance", -0.1, 1.1, NAN, True),
     ("revive", {"force": None}, "force"),
-    ("supersede", {"force": 1}, "force"),
     ("supersede", {"new": NewMemory("x", embedding=None, compliant=False)}, "check_compliance=Fa"),
     ("update", {}, "at least one field"),
     ("update", {"id": UUID(int=2)}, "id of a memory cannot be changed"),
@@ -455,18 +422,14 @@ CASES: list[Case] = [
     ("update", {"status": "archived"}, "status"),
     ("update", {"compliant": False}, "check_compliance=False"),
     ("update", {"content": ""}, "content must not be empty"),
-    ("update", {"importance": None}, "importance.*None"),
-    ("update", {"tags": None}, "tags.*None"),
     ("update", {"tier": "eternal"}, "eternal.*short, medium, long"),
     # Adding
     *memories("key", "", LONG, "a\0b", "\ud800", 5),
     ("add", {"memory": NewMemory("x", embedding=None, key="k", id=ID)}, "key"),
     *each("add", "duplicates", "duplicates", "no", None, []),
-    *each("add_many", "duplicates", "duplicates", "no", None, []),
     *each("add", "near_duplicates", "near_dup", 1.01, -0.01, NAN, True, "0.9"),
     ("add", {"duplicates": "allow", "near_duplicates": 0.9}, "near_duplicates"),
     ("add", {"actor": ""}, "actor"),
-    ("add", {"check_compliance": None}, "check_compliance"),
     *memories("compliant", False),
     # Curating
     *each("consolidate", "min_similarity", "min_similarity", 1.5, -0.1, None),

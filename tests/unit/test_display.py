@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import copy
-import json
 import pickle
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from typing import Any
@@ -24,7 +23,6 @@ from pgrecall import (
     Floor,
     Hits,
     Link,
-    Memory,
     Page,
     QueryPlan,
     ScoredMemory,
@@ -32,8 +30,6 @@ from pgrecall import (
     profiles,
 )
 from pgrecall.context.assembled import LeftOut, Packed
-from pgrecall.core.display import Cell, Column, Grid, text_of
-from pgrecall.core.drawing import html_of
 from pgrecall.evaluation.results import Difference, ProfileEvaluation, Scores
 from pgrecall.search.explanation import SignalAccount, TermAccount
 from tests.unit.test_context_style import memory
@@ -43,7 +39,7 @@ EVIL = (
     "<script>alert(1)</script> <img src=x onerror=alert(1)> \" ' & </td></table> "
     "\033[31mred\033]0;title\007 \x9b1m \u202eturned\u2066 [bold]x[/bold]\r\n\u2028<b>"
 )
-LONG = f"{EVIL} " + "word " * 100_000
+LONG = f"{EVIL} " + "word " * 10_000
 
 
 def hit(
@@ -110,8 +106,8 @@ def records(text: str) -> dict[str, tuple[Any, int]]:
         "memory": (memory(text, text, id=ID, agent_id=text), 200),
         "hit": (hit(text), 200),
         "hits": (Hits([hit(text)] * 10, profile=text, query_text=text), 2_000),
-        "many hits": (Hits([hit(text)] * 1_000), 2_000),
-        "page": (Page([memory(text, text, id=ID, agent_id="a")] * 1_000, cursor=text), 2_500),
+        "many hits": (Hits([hit(text)] * 100), 2_000),
+        "page": (Page([memory(text, text, id=ID, agent_id="a")] * 100, cursor=text), 2_500),
         "page of links": (Page([Link(source_id=ID, target_id=ID, kind=text, weight=1.0)]), 2_500),
         "packed": (Packed(hit(text), 12), 200),
         "left out": (LeftOut(hit(text), 12, "limit"), 200),
@@ -215,36 +211,6 @@ def test_a_context_is_its_text() -> None:
     assert shown.count("enough are included") == 4
 
 
-def test_a_bar_has_the_length_of_the_score_and_a_part_for_each_signal() -> None:
-    shown = hit(parts={"similarity": 0.5, "keyword": 0.25, "trust": 0.001})._repr_html_()
-
-    assert shown is not None
-    read = Reader(shown)
-    assert read.text.count("█") == 9
-    assert "similarity=.50  keyword=.25" in read.text
-    assert "trust" not in read.text
-    colors = re.findall(r"color: (#\w+)[^>]*>(?:█+|similarity|keyword)", shown)
-    assert colors[:2] == colors[2:]
-    assert colors[0] != colors[1]
-
-
-def test_tables_are_aligned_and_cells_plain() -> None:
-    columns = [Column("a"), Column("number", right=True), Column()]
-    grid = Grid(columns, [("x\n\x1b[31my", "7", Cell("z", "bad"))], "title")
-
-    assert text_of(["one\ntwo", grid]).splitlines() == [
-        "one two",
-        "title",
-        "a         number",
-        "--------  ------  -",
-        "x \ufffd[31my       7  z",
-    ]
-    assert '<span style="color: #800000; text-decoration-color: #800000">z</span>' in html_of(
-        [grid]
-    )
-    assert Page([])._repr_html_() == "<pre>nothing\n</pre>"
-
-
 def test_without_rich_there_is_no_html(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pgrecall.core.drawing", None)
 
@@ -270,15 +236,6 @@ def test_records_are_values_as_before(name: str, again: Callable[[Any], Any]) ->
     assert repr(other) == repr(record)
     if isinstance(record, Hits):
         assert (other.strategy, other.query_text) == (record.strategy, record.query_text)
-
-
-def test_records_have_the_fields_that_they_had() -> None:
-    assert [*asdict(hit())] == [one.name for one in fields(ScoredMemory)]
-    assert asdict(hit())["memory"]["content"] == "Ines drinks her tea without milk."
-    assert len(asdict(memory("tea"))) == len(fields(Memory))
-    assert json.loads(json.dumps(hit().record()))["score"] == 0.63
-    assert replace(CONTEXT, legend="x") == CONTEXT
-    assert {*CONTEXT.record()} >= {"text", "legend", "packed", "left_out"}
 
 
 def test_a_tuning_shows_its_verdict() -> None:

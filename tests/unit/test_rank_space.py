@@ -116,10 +116,6 @@ def error(memory: Memory, profile: Profile, query: Sequence[float], elapsed: flo
     return product(memory, profile, query, elapsed) - exact.score - clamped
 
 
-def signal_error(signal: Signal, memory: Memory, elapsed: float) -> float:
-    return error(memory, Profile("alone", {signal: 1.0}), [1.0] * DIMENSIONS, elapsed)
-
-
 shares = st.floats(1e-6, 1) | st.sampled_from([0.0, 0.5, 1.0])
 vectors = (
     st.lists(st.floats(-1, 1), min_size=DIMENSIONS, max_size=DIMENSIONS)
@@ -237,74 +233,6 @@ def test_a_profile_is_exact_within_its_bounds(
     assert -below - EXACT <= above <= beyond + EXACT
 
 
-BY_TIER = next(signal for signal in profiles.tiered.signals if isinstance(signal, Recency))
-
-
-@property_test
-@given(memories(), st.sampled_from(MOMENTS), st.floats(30, 1e6))
-def test_decays_by_row_are_exact_at_the_moments_they_are_kept_for_and_then_stand_still(
-    memory: Memory, elapsed: float, later: float
-) -> None:
-    for signal in (Trust(), BY_TIER):
-        assert signal_error(signal, memory, elapsed) == pytest.approx(0, abs=EXACT)
-        profile = Profile("alone", {signal: 1.0})
-        assert space.direction(profile, later) == space.direction(profile, MOMENTS[-1])
-
-
-@property_test
-@given(st.floats(HALF_LIVES[0], HALF_LIVES[-1]), st.sampled_from(Curve), ages, long_elapses)
-def test_a_half_life_between_two_that_are_kept_is_close_and_a_rate_as_close(
-    half_life: float, curve: Curve, age: float, elapsed: float
-) -> None:
-    below, beyond = {
-        Curve.EXPONENTIAL: (0.04, 0.07),
-        Curve.HYPERBOLIC: (0.16, 0.10),
-        Curve.LINEAR: (0.08, 0.29),
-    }[curve]
-    above = signal_error(Recency(half_life=half_life, curve=curve), Memory(created=age), elapsed)
-    assert -below <= above <= beyond
-
-    by_rate, by_half_life = (
-        space.direction(Profile("alone", {signal: 1.0}), elapsed)[1]
-        for signal in (Recency(rate=math.log(2) / half_life), Recency(half_life=half_life))
-    )
-    assert by_rate == pytest.approx(by_half_life, abs=1e-12)
-
-
-@property_test
-@given(st.floats(1, 1e9), st.integers(0, 2**31 - 1), st.integers(0, 20))
-def test_frequency_is_never_overrated_and_exact_for_few_retrievals(
-    cap: float, retrievals: int, few: int
-) -> None:
-    assert -1 <= signal_error(Frequency(cap=cap), Memory(retrieval_count=retrievals), 0) <= EXACT
-    if cap >= CAPS[0]:
-        exact = signal_error(Frequency(cap=cap), Memory(retrieval_count=few), 0)
-        assert exact == pytest.approx(0, abs=EXACT)
-
-
-@property_test
-@given(st.sampled_from(HALF_LIVES), shares, ages, long_elapses)
-def test_a_used_memory_of_unknown_age_is_overrated_by_no_more_than_the_unknown(
-    half_life: float, unknown: float, accessed: float, elapsed: float
-) -> None:
-    used = Recency(half_life=half_life, clock=Clock.LAST_ACCESSED_AT, unknown=unknown)
-
-    above = signal_error(used, Memory(created=None, accessed=accessed), elapsed)
-
-    assert -EXACT <= above <= unknown + EXACT
-
-
-def test_memories_that_never_fade_are_ordered_as_their_scores() -> None:
-    """What is the same for all may be left out of the product, and only that."""
-    forever = Recency(rate=0, unknown=0.5)
-
-    dated, undated = (
-        signal_error(forever, Memory(created=created), elapsed=3) for created in (5.0, None)
-    )
-
-    assert dated == pytest.approx(undated, abs=EXACT)
-
-
 EXTREMES = [
     *(
         Recency(half_life=half_life, curve=curve, unknown=unknown)
@@ -329,13 +257,6 @@ def test_every_profile_has_a_direction_that_a_halfvec_can_hold() -> None:
             _, coordinates = space.direction(Profile("alone", {signal: 1.0}), elapsed)
             assert len(coordinates) == len(AXES)
             assert all(-HALF_MAX < number < HALF_MAX for number in coordinates)
-
-
-@property_test
-@given(memories())
-def test_every_coordinate_lies_within_what_its_axis_counts(memory: Memory) -> None:
-    for axis in AXES:
-        assert 0 <= coordinate(memory, axis) <= axis.scale
 
 
 def recency(**parameters: Any) -> Profile:

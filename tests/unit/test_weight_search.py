@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 import pytest
 
 from pgrecall.evaluation.weight_search import (
-    PULL,
-    SHARES,
     Space,
     Weights,
     searched,
@@ -90,25 +88,6 @@ def test_weights_that_are_not_free_stay_to_the_bit(free: list[bool]) -> None:
     assert result.best != START
 
 
-def test_where_no_weight_can_move_none_does() -> None:
-    alone = search(near(0, 0, 0, 0, 1), free=[True, *[False] * 4])
-    none = search(near(0, 0, 0, 0, 1), free=[False] * 5)
-
-    assert alone.best == pytest.approx(START)
-    assert (none.best, none.tried) == (START, [])
-
-
-def test_of_those_that_do_alike_the_start_is_taken() -> None:
-    assert [search(flat, seed=seed).best for seed in range(3)] == [START] * 3
-
-
-def test_what_does_hardly_better_is_not_worth_going_there() -> None:
-    def slightly(weights: Weights) -> float:
-        return 0.5 + PULL / 4 * math.dist(weights, START)
-
-    assert search(slightly).best == START
-
-
 def test_few_queries_move_less_far_than_many() -> None:
     wanted = (0.1, 0.5, 0.05, 0.3, 0.05)
 
@@ -127,24 +106,6 @@ def test_it_never_returns_what_did_worse_than_the_start() -> None:
     for seed in range(10):
         best = search(rugged, seed=seed).best
         assert rugged(best) >= rugged(START)
-
-
-def test_of_a_signal_without_a_weight_some_shares_are_tried() -> None:
-    start = (0.5, 0.3, 0.2, 0.0)
-
-    first = search(flat, start, [True, False, True, True]).tried[1:4]
-
-    assert first == [
-        pytest.approx((0.5 * (1 - share), 0.3, 0.2 * (1 - share), 0.7 * share)) for share in SHARES
-    ]
-
-
-def test_what_others_begin_with_is_tried_too() -> None:
-    beginning = (0.0, 0.0, 0.0, 0.3, 0.1)
-
-    tried = search(flat, beginnings=[beginning]).tried
-
-    assert pytest.approx((0, 0, 0, 0.75, 0.25)) in tried
 
 
 def test_the_same_seed_tries_the_same() -> None:
