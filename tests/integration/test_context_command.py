@@ -184,18 +184,11 @@ def test_options_reach_the_repository_and_json_is_its_record(
 
 REFUSED: list[tuple[tuple[str, ...], str]] = [
     *(
-        (
-            (f"--reserve={given}",),
-            f"--reserve: write NAME=NUMBER, such as fact=0.5; got {given!r}",
-        )
-        for given in ("fact", "fact=", "=0.5", "", "fact=half", "fact=-0.5", "fact=0,5", "fact==")
+        ((f"--reserve={given}",), f"--reserve: write NAME=NUMBER, such as fact=0.5; got {given!r}")
+        for given in ("fact", "=0.5", "fact=-0.5", "fact==")
     ),
     (("--reserve", "fact=1.5"), "reserve['fact'] must lie within 0 and 1, got 1.5"),
-    (("--reserve", "fact=nan"), "reserve['fact'] must lie within 0 and 1, got nan"),
-    (("--reserve", "a=0.6", "--reserve", "b=0.5"), "the shares of reserve must not exceed 1"),
-    (("--max-tokens", "many"), "valid integer"),
     (("--style", "html"), "unknown style 'html'; the styles are plain, markdown, xml"),
-    (("--as-of", "yesterday"), "yesterday"),
     (("--colour", "red"), "--colour"),
     *(((f"--{option}={EVIL}",), "evil") for option in ("reserve", "style", "profile", "as-of")),
 ]

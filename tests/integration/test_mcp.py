@@ -18,9 +18,10 @@ pytest.importorskip("mcp")
 from mcp import MCPError, StdioServerParameters
 from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
+from sqlalchemy import create_engine
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from pgrecall import AsyncMemoryRepository, MemoryRepository
+from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.context.styles import STYLES
 from pgrecall.mcp import memory_server
 from tests.integration.support import NORTH, at
@@ -267,7 +268,7 @@ async def test_the_users_file_names_embedder_reranker_and_profile_and_a_projects
     (own / "mine.toml").write_text("name = 'mine'\n[signals.importance]\nweight = 1\n")
     (own / "config.toml").write_text(
         f"agent = 'a'\nprofile = 'mine.toml'\nembedder = 'halves_embedder:Halves'\n"
-        f"rerank = 'halves_embedder:sevens'\n"
+        f"rerank = 'halves_embedder:sevens'\ntimezone = 'Pacific/Pago_Pago'\n"
         f"database_url = {json.dumps(database_url)}\n"
     )
     (tmp_path / "pgrecall.toml").write_text("embedder = 'planted:Embedder'")
@@ -282,3 +283,7 @@ async def test_the_users_file_names_embedder_reranker_and_profile_and_a_projects
         [found] = (await answer(client, "recall", query="which instrument?"))["memories"]
         assert found["score"] == 0.25, "by importance alone"
         assert found["rerank_score"] == 7
+        night = datetime(2026, 3, 10, 2, tzinfo=UTC)
+        repo = MemoryRepository(create_engine(database_url.replace(":", "+psycopg:", 1)))
+        repo.add("a", NewMemory("Zoe sings.", embedding=NORTH, created_at=night))
+        assert "20260309" in (await answer(client, "recall_context", query="Zoe"))["text"]

@@ -133,15 +133,23 @@ def test_an_index_is_due_once_enough_has_happened_since_the_build(
     assert found(site.repo, NORTH, "index")
 
 
-def test_an_index_is_due_once_more_than_a_third_was_used(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("happens", "enough", "more", "said"),
+    [
+        (use, 33, 34, "34 memories used since"),
+        (write, 2, 1, "3 memories written or changed since"),
+    ],
+    ids=["used", "written"],
+)
+def test_an_index_is_due_once_more_than_a_third_was_used_or_a_fiftieth_written(
+    site: Site, monkeypatch: pytest.MonkeyPatch, happens: Happens, enough: int, more: int, said: str
 ) -> None:
-    fill(site.repo, number=60)
+    fill(site.repo)
     site.build()
-    monkeypatch.setattr("pgrecall.rank_index.index.MAX_BESIDE", 10)
-    for number, said in ((20, None), (21, "21 memories used since")):
-        use(site, number)
-        assert due(site.repo) == said
+    monkeypatch.setattr("pgrecall.rank_index.index.MAX_BESIDE", 1)
+    for number, expected in ((enough, None), (more, said)):
+        happens(site, number)
+        assert due(site.repo) == expected
 
 
 def test_only_what_is_due_is_built(site: Site) -> None:

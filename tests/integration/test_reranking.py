@@ -249,23 +249,14 @@ def exits(query: str, texts: list[str]) -> list[float]:
     raise SystemExit(SECRET)
 
 
-def stops(query: str, texts: list[str]) -> list[float]:
-    raise StopIteration
-
-
 FAILURES: dict[str, Any] = {
     "the reranker failed: ValueError: " + SECRET: raises,
     "the reranker failed: SystemExit: " + SECRET: exits,
-    "the reranker failed: StopIteration: ": stops,
     "the reranker returned 1 values for 20 texts": lambda query, texts: [0.5],
     "the reranker returned more values for 20 texts": lambda query, texts: [0.5] * 99,
     "the reranker returned a value that is not a finite number": (
         lambda query, texts: [float("nan"), *[1.0] * 19]
     ),
-    "the reranker failed: ValueError: could not convert string to float: 'tea 0'": (
-        lambda query, texts: texts
-    ),
-    "the reranker failed: TypeError: 'NoneType' object is not iterable": lambda query, texts: None,
     "the reranker failed: TypeError: it returned a coroutine, but is no coroutine function": (
         lambda query, texts: AsyncFake()(query, texts)
     ),

@@ -108,8 +108,12 @@ def test_a_service_whose_keys_are_all_revoked_stays_closed_unless_it_is_told_to_
             assert httpx.get(f"{address}/memories?owner=zoe").status_code == 401
             assert "every key is revoked" in told(closed)
         options = ("--agent", "zoe", "--find-entities", "--rerank", "sevens:sevens")
-        with process(url, "--open", *options) as (opened, address):
-            stored = httpx.post(f"{address}/memories", json={"content": "Zoe plays the cello."})
+        elsewhere = ("--timezone", "Pacific/Pago_Pago")
+        with process(url, "--open", *options, *elsewhere) as (opened, address):
+            new = {"content": "Zoe plays the cello.", "created_at": "2026-03-10T02:00Z"}
+            stored = httpx.post(f"{address}/memories", json=new)
+            context = httpx.post(f"{address}/context", json={"query": "cello"}, timeout=20).json()
+            assert "20260309" in context["text"]
             asked = {"query": "which instrument?", "rerank": True}
             [hit] = httpx.post(f"{address}/search", json=asked, timeout=20).json()["results"]
             memory = hit["memory"]

@@ -24,18 +24,10 @@ LONG = (
 )
 """As long in bytes."""
 SHAPES = (
-    [Shape("one of 20,000", 1, 20_000), Shape("100 of 1,000", 100, 1_000), LONG]
+    [Shape("one of 20,000", 1, 20_000), Shape("100 of 1,000", 100, 1_000)]
     if FULL
-    else [Shape("one of 1,000", 1, 1_000), Shape("40 of 95", 40, 95), LONG]
+    else [Shape("one of 1,000", 1, 1_000), Shape("40 of 95", 40, 95)]
 )
-CASES = [
-    pytest.param(shape, name, id=f"{shape.name}-{name}")
-    for shape in SHAPES
-    for name in NAMES
-    # What builds call is measured where they are called as a whole; of long embeddings, most is.
-    if ": make_rank_index" not in name
-    and (shape is not LONG or name.startswith(("method: ", "more: ", "view: ")))
-]
 SLACK = 64
 """Pages: those of small tables and of the ways into indexes."""
 States = dict[str, State]
@@ -47,7 +39,15 @@ def states(server_url: str, request: pytest.FixtureRequest) -> Iterator[States]:
         yield {name: opened.enter_context(state(urls[name], request.param)) for name in STATES}
 
 
-@pytest.mark.parametrize(("states", "name"), CASES, indirect=["states"], scope="module")
+def shaped(*shapes: Shape) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(
+        "states", shapes, ids=lambda shape: shape.name, indirect=True, scope="module"
+    )
+
+
+@shaped(*SHAPES)
+# What builds call is measured where they are called as a whole.
+@pytest.mark.parametrize("name", [one for one in NAMES if ": make_rank_index" not in one])
 def test_a_call_reads_the_pages_that_it_reads_with_fresh_statistics(
     states: States, name: str
 ) -> None:
@@ -61,6 +61,12 @@ def test_a_call_reads_the_pages_that_it_reads_with_fresh_statistics(
     if is_too_much():  # autovacuum may have read catalogues meanwhile, which it does once a minute
         read = pages()
     assert not is_too_much(), read
+
+
+@shaped(LONG)
+@pytest.mark.parametrize("name", [one for one in NAMES if one.startswith(("method: ", "more: "))])
+def test_so_does_a_method_with_long_embeddings(states: States, name: str) -> None:
+    test_a_call_reads_the_pages_that_it_reads_with_fresh_statistics(states, name)
 
 
 def test_every_method_and_script_is_called_here() -> None:

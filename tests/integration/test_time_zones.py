@@ -10,15 +10,12 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-import httpx
 import psycopg
 import pytest
 
 pytest.importorskip("mcp")
 
-from mcp import StdioServerParameters
 from mcp.client.client import Client
-from mcp.client.stdio import stdio_client
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, JudgedQuery, MemoryRepository, Profile, score
@@ -30,7 +27,7 @@ from pgrecall.mcp import memory_server
 from pgrecall.scoring.signals import Recency, Time
 from tests.integration.commands import Run, make_once, runner
 from tests.integration.owner import Owner, north, plain
-from tests.integration.serving import PROGRAM, Service, started, stop
+from tests.integration.serving import Service
 from tests.integration.support import NORTH
 from tests.integration.test_mcp import Compass, answer, refusal
 
@@ -198,30 +195,6 @@ def test_the_command_line_takes_it_from_an_option_or_the_users_settings(
     done = run(*search, "--timezone", "Mars")
     assert done.code == 2
     assert "--timezone: unknown time zone 'Mars'" in " ".join(done.err.split())
-
-
-def test_a_server_has_the_one_it_was_started_with(run: Run, local_url: str) -> None:
-    run("add", "tea in the night", "--agent", "a", "--created-at", NIGHT.isoformat())
-    options = ("--agent", "a", "--timezone", PAGO_PAGO)
-    service, address = started("--database-url", local_url, *options)
-    try:
-        asked = httpx.post(f"http://{address}/context", json={"query": "tea"}, timeout=30).json()
-    finally:
-        stop(service)
-    assert dates_in(asked["text"]) == [DATES[PAGO_PAGO]]
-
-    of_mcp = StdioServerParameters(
-        command=str(PROGRAM),
-        args=["mcp", *options],
-        env={"PATH": "/usr/bin:/bin", "PGRECALL_DATABASE_URL": local_url},
-    )
-
-    async def session() -> None:
-        async with Client(stdio_client(of_mcp)) as client:
-            found = await answer(client, "recall_context", query="tea")
-            assert dates_in(found["text"]) == [DATES[PAGO_PAGO]]
-
-    asyncio.run(session())
 
 
 def test_a_request_names_it(service: Service, agent: str) -> None:

@@ -267,7 +267,7 @@ def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "dateparser.data.languages_info", None)
     monkeypatch.setattr(dates, "find_spec", lambda name: None)
 
-    with pytest.raises(ExtraMissing, match=r"pip install 'pgrecall\[dates\]'"):
+    with pytest.raises(ExtraMissing, match=r"pip install 'pgrecall\[local\]'"):
         require_dates("auto")
     assert require_dates(None) == require_dates("off") == "off"
     dates._default_language.cache_clear()
