@@ -18,7 +18,7 @@ pytest.importorskip("mcp")
 from mcp import MCPError, StdioServerParameters
 from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
-from sqlalchemy import create_engine
+from sqlalchemy import NullPool, create_engine
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
@@ -284,6 +284,7 @@ async def test_the_users_file_names_embedder_reranker_and_profile_and_a_projects
         assert found["score"] == 0.25, "by importance alone"
         assert found["rerank_score"] == 7
         night = datetime(2026, 3, 10, 2, tzinfo=UTC)
-        repo = MemoryRepository(create_engine(database_url.replace(":", "+psycopg:", 1)))
+        url = database_url.replace(":", "+psycopg:", 1)
+        repo = MemoryRepository(create_engine(url, poolclass=NullPool))
         repo.add("a", NewMemory("Zoe sings.", embedding=NORTH, created_at=night))
         assert "20260309" in (await answer(client, "recall_context", query="Zoe"))["text"]
