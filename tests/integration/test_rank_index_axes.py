@@ -53,6 +53,20 @@ def axes(engine: Engine) -> NDArray[np.float64]:
     return np.array([[float(x) for x in axis.strip("[]").split(",")] for axis in stored])
 
 
+def test_numbers_whose_product_underflows_are_no_error(engine: Engine) -> None:
+    """In pgvector they are; a build of a rank index failed by chance."""
+    almost = "ARRAY['[1,1e-30,0]', '[1e-25,1,0]', '[0,1e-20,1e-5]']::vector[]"
+    [[made]] = sql(engine, f"SELECT pgrecall.orthonormal({almost})::text[]")
+    assert made == ["[1,0,0]", "[0,1,0]", "[0,0,1]"]
+
+
+def test_where_few_axes_do_not_describe_embeddings_positions_have_all_of_them(wide: Engine) -> None:
+    repo = MemoryRepository(wide)
+    fill(repo, embeddings(2, 400, dimensions=slice(WIDE)))
+    build(repo)
+    assert sql(wide, "SELECT axes::text, kept FROM pgrecall.rank_indexes") == [("{}", 1.0)]
+
+
 def test_a_search_finds_what_the_axes_leave_out(wide: Engine) -> None:
     """Memories that are written later lie elsewhere: only their lengths there are known."""
     repo = MemoryRepository(wide)
