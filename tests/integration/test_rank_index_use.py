@@ -16,6 +16,8 @@ from sqlalchemy import event
 from sqlalchemy.exc import ProgrammingError
 
 from pgrecall import MemoryRepository, NewMemory, RankIndex, migrate
+from pgrecall.rank_index.space import SIGNAL_AXES
+from tests.conftest import DIMENSIONS
 from tests.integration.owner import north
 from tests.integration.rank_indexes import (
     A,
@@ -271,6 +273,20 @@ def test_an_index_that_falls_short_is_asked_once_in_some_seconds(site: Site) -> 
         for _ in range(3):
             assert listened.search(A, NORTH, touch=False, **filters).strategy == "exact"
         assert sum("rank_candidates(" in text for text in sent) == 1
+
+
+def test_a_search_that_names_a_former_index_ranks_every_memory(site: Site) -> None:
+    """Its tables are still there, but uses are no longer noted in them."""
+    filled = fill(site.repo)
+    former = site.build()
+    site.run("UPDATE pgrecall.rank_indexes SET agent_id = 'another'")
+    candidates = (
+        f"SELECT memory_id FROM pgrecall.rank_candidates('{A}', '{former.relation}', "
+        f"'{[0.1] * (DIMENSIONS + SIGNAL_AXES)}', 64, now(), NULL)"
+    )
+    assert site.values(candidates) == []
+    site.run(f"UPDATE pgrecall.rank_indexes SET agent_id = '{A}'")
+    assert {*site.values(candidates)} <= {*filled} != set()
 
 
 # Placing
