@@ -188,25 +188,6 @@ def test_recall_uses_the_index_in_psql(
         assert through[:9] == exact[1:]
 
 
-def test_positions_are_beside_the_shard_alone(
-    session: psycopg.Connection, repo: MemoryRepository, coordinator: Engine
-) -> None:
-    fill(repo)
-    index = build(repo)
-
-    assert {key: len(rows) for key, rows in positions(session).items()} == {
-        (place(session, A)[1], index.relation): 100,
-        (place(session, A)[1], used_positions(index.relation)): 0,
-    }
-    assert sql(coordinator, TABLES.replace("%s", "'pgrecall'").replace("%%", "%")) == []
-    [status] = repo.rank_indexes.status()
-    assert (status.index, status.due) == (index, None)
-    assert status.bytes > 0
-    assert_as_exact(repo)
-    assert repo.rank_indexes.drop(A)
-    assert positions(session) == {}
-
-
 def test_calls_in_a_transaction_of_the_caller_reach_the_positions(
     session: psycopg.Connection, repo: MemoryRepository, coordinator: Engine
 ) -> None:

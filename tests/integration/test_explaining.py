@@ -50,17 +50,6 @@ def test_min_similarity_leaves_out_what_is_less_similar(
     assert found(0.65, k=1) == ["near"], "applied before the limit"
 
 
-def test_min_score_leaves_out_what_scores_less(shared_repo: MemoryRepository, agent: str) -> None:
-    shared_repo.add_many(
-        agent, [NewMemory(f"{i}", embedding=at(i * 10), created_at=before(7)) for i in range(9)]
-    )
-    hits = shared_repo.search(agent, NORTH, **ASKED)
-    least = hits[3].score
-
-    assert contents(shared_repo.search(agent, NORTH, min_score=least, **ASKED)) == [*"0123"]
-    assert contents(shared_repo.search(agent, NORTH, min_score=least + 1e-12, **ASKED)) == [*"012"]
-
-
 def hit_of(repo: MemoryRepository, agent: str, memory: NewMemory) -> ScoredMemory:
     repo.add(agent, memory)
     [hit] = repo.search(agent, NORTH, **ASKED)

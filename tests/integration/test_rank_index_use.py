@@ -415,6 +415,21 @@ def test_no_position_outlives_its_memory(site: Site) -> None:
     assert not {kept, gone} & {*site.positions(index), *site.used(index)}
 
 
+def test_an_index_that_was_replaced_meanwhile_is_left_alone(site: Site) -> None:
+    fill(site.repo)
+    former = site.build()
+    new = site.repo.add(A, north("new"))
+    index = site.build()
+    note = "SELECT pgrecall.note_placed('agent', %s, now())"
+
+    assert site.values(note, former.built_at) == [False]
+    assert index_of(site).written_until == index.written_until
+    assert site.values(note, index.built_at) == [True]
+    site.run("DELETE FROM pgrecall.rank_indexes")
+    site.rows("SELECT pgrecall.place_memories('agent', %s)", [new])
+    assert site.values(note, index.built_at) == [False]
+
+
 def test_after_an_interrupted_placing_nothing_is_missing(site: Site) -> None:
     """What was placed is scored beside the index until all is."""
     fill(site.repo)

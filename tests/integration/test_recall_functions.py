@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
-from sqlalchemy import Engine, NullPool, create_engine
+from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, migrate, profiles
 from pgrecall.context.assembled import LeftOut, Packed
@@ -34,7 +34,6 @@ from pgrecall.migrate.score_function import score_functions
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.signals import Importance, Recency, Similarity
-from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import north
 from tests.integration.recalling import DECAYING, Connection, Rows, install, recall
@@ -410,21 +409,6 @@ def test_the_search_path_of_the_caller_does_not_matter(
             assert recall(connection, name, "agent-1", teams=["none"], as_of=NOW, **asked) == []
             [row] = recall(connection, name, "agent-1", teams=["none"], **asked)
             assert row["signals"].get("keyword", 1.0) == 1.0
-
-
-def test_pgvector_may_be_in_a_schema_of_its_own(server_url: str) -> None:
-    schema = "memory_of_agents"
-    with new_database(server_url) as url:
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("CREATE SCHEMA extensions")
-            connection.execute("CREATE EXTENSION vector SCHEMA extensions")
-        migrate.upgrade(url, schema=schema, dimensions=DIMENSIONS, embedding_type="halfvec")
-        two_memories(MemoryRepository(create_engine(url, poolclass=NullPool), schema=schema))
-        call = CALL.format(vector="extensions.halfvec").replace("pgrecall", schema)
-        with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection_:
-            for search_path in ("", "public", "extensions"):
-                connection_.execute("SELECT set_config('search_path', %s, false)", (search_path,))
-                assert contents(connection_.execute(call).fetchall()) == ["near", "far"]
 
 
 @pytest.mark.parametrize("strategy", ["exact", "index"])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 from uuid import UUID
 
 import pytest
-from sqlalchemy import Engine, or_
+from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository
 from tests.integration.owner import Owner, north, plain
@@ -120,23 +119,6 @@ def test_signs_that_nobody_sees_or_says_do_not_make_another_word(mine: Owner) ->
         mine.add(plain(stored))
         assert mine.count(text=asked) == 1, ascii(stored)
         mine.erase_owner()
-
-
-def test_text_is_one_filter_among_others(stocked: MemoryRepository) -> None:
-    content = stocked.memories.c.content
-    either = or_(content.like("%rain%"), content.like("%Cats%"))
-    for more, passes in (
-        ({"where": content.like("%rain%")}, {"rain"}),
-        ({"where": either}, {"rain"}),
-        ({"statuses": ["archived"]}, set()),
-        ({"tags": ["none"]}, set()),
-    ):
-        assert found(stocked, text="fire", **more) == passes
-    assert found(stocked, text=None) == EVERY
-    asked: dict[str, Any] = {"text": '"great fire" or 1000', "query_text": "rain", "touch": False}
-    for profile, query in product(("five_factor", "hybrid", "last_access"), (None, NORTH)):
-        hits = stocked.search("agent", query, profile=profile, **asked)
-        assert {NAMES[hit.memory.content] for hit in hits} == {"fire", "money"}
 
 
 @pytest.fixture
