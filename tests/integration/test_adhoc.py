@@ -350,11 +350,8 @@ def explained(database: Database, memory: UUID, **variables: Any) -> dict[str, s
 
 
 FILTERED: tuple[tuple[dict[str, Any], str], ...] = (
-    ({"status": "archived"}, "status is archived$"),
     ({"valid_from": days_ago(-1)}, "valid only from "),
     ({"valid_until": days_ago(1)}, "valid only until "),
-    ({"expires_at": days_ago(1)}, "expired at "),
-    ({"invalidated_at": days_ago(1)}, "invalidated at "),
     ({"invalidated_at": days_ago(1), "invalidation_reason": "superseded"}, "superseded at "),
     ({"status": "completed", "expires_at": days_ago(1)}, "status is completed; expired at .*"),
 )
@@ -374,34 +371,16 @@ def test_explain_says_by_what_a_memory_is_filtered_out(database: Database) -> No
 
 
 def test_explain_what_is_not_known_of_a_memory(database: Database) -> None:
-    young = database.add("young", created_at=days_ago(1), embedding=NORTH)
     ageless = database.add("ageless", created_at=None, embedding=NORTH)
     blind = database.add("Ines in Oslo", entities=["Ines", "Oslo"])
     entities = '{Ines,Oslo,"a, b",Quay}'
-    then = days_ago(3)
 
-    later = explained(database, young, query=NORTH, as_of=then)
-    assert later["filtered_by"].startswith("created after as_of, at ")
     needed = explained(database, blind, query=NORTH, profile="last_access")
     assert needed["filtered_by"] == "has no embedding, which this profile requires"
-    for found, expected in (
-        (later, {"recency": "1.000000", "recalled": "f"}),
-        (
-            explained(database, ageless, like=ageless, as_of=then),
-            {"recency": "0.500000", "recalled": "t", "rank": "1"},
-        ),
-        (
-            explained(database, blind, query=NORTH, profile="half_life"),
-            {"similarity": "0.500000", "recalled": "t"},
-        ),
-        (needed, {"similarity": "0.000000"}),
-        (explained(database, blind, profile="last_access"), {"recalled": "t"}),
-        (
-            explained(database, blind, profile="tiered", query_entities=entities),
-            {"entity_overlap": "0.500000"},
-        ),
-    ):
-        assert expected.items() <= found.items()
+    of_old = explained(database, ageless, like=ageless, as_of=days_ago(3))
+    assert (of_old["recency"], of_old["rank"]) == ("0.500000", "1")
+    tiered = explained(database, blind, profile="tiered", query_entities=entities)
+    assert tiered["entity_overlap"] == "0.500000"
     theirs = database.add("theirs", agent="another")
     unknown = database.run("explain_memory.sql", agent=AGENT, memory=theirs)
     assert unknown.code == 3
@@ -431,10 +410,7 @@ def test_decaying_this_week(database: Database) -> None:
 def test_decaying_by_the_clock_of_a_profile_and_by_the_curve_of_trust(database: Database) -> None:
     times: dict[str, Any] = {"created_at": days_ago(PERISHABLE), "accessed": days_ago(7)}
     database.add("soon", agent="b", retrievals=3, tier="medium", **times)
-    for profile, now, later in (
-        *(("five_factor", 0.6065, 0.4274), ("last_access", 0.7047, 0.4966)),
-        *(("half_life", 0.7071, 0.5), ("trust", 0.4118, 0.2917), ("tiered", 0.5, 0.25)),
-    ):
+    for profile, now, later in (("last_access", 0.7047, 0.4966), ("tiered", 0.5, 0.25)):
         asked: dict[str, Any] = {"profile": profile, "threshold": now - 0.01}
         [row] = database.ask("decaying.sql", agent="b", **asked).rows
         assert (float(row["now"]), float(row["later"])) == pytest.approx((now, later), abs=1e-3)
@@ -497,7 +473,7 @@ def test_duplicates_near(database: Database) -> None:
 
 def test_busiest_agents(own: Database) -> None:
     long_ago, lately = days_ago(30), days_ago(1)
-    for text in ("a", "another a", "a third"):
+    for text in "abc":
         own.add(text, agent="many")
     own.add("b", agent="much", retrievals=40, accessed=long_ago)
     own.add("c", agent="late", retrievals=2, accessed=lately)

@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, text
 
-from pgrecall import NewMemory
-from tests.integration.owner import Owner
+from tests.integration.owner import Owner, plain
 
-ALIKE: dict[str, Callable[[int], NewMemory]] = {
-    "of one subject": lambda n: NewMemory(
-        f"memory {n} of a subject", embedding=None, subject="Ines"
-    ),
-    "of one session": lambda n: NewMemory(
-        f"memory {n} of a session", embedding=None, session="Monday"
-    ),
-    "turns of one session": lambda n: NewMemory(
-        f"turn {n} of a session", embedding=None, session="Tuesday", turn=n
-    ),
-    "of one key prefix": lambda n: NewMemory(
-        f"memory {n} with a key", embedding=None, key=f"notes/2026/{n:09}"
-    ),
-    "of one text and different types": lambda n: NewMemory(
-        "the same text", embedding=None, memory_type=f"type {n}"
-    ),
-    "of one text and different keys": lambda n: NewMemory(
-        "the same text", embedding=None, key=f"text {n}"
-    ),
-    "of one text, turns of one session": lambda n: NewMemory(
-        "the same text", embedding=None, session="Friday", turn=n
-    ),
-    "of one text in different sessions": lambda n: NewMemory(
-        "the same text", embedding=None, session=f"day {n}"
-    ),
-    "of one text, the same": lambda n: NewMemory("the same text", embedding=None),
+ALIKE: dict[str, Callable[[int], dict[str, Any]]] = {
+    "of one subject": lambda n: {"content": f"memory {n} of a subject", "subject": "Ines"},
+    "turns of one session": lambda n: {"content": f"turn {n}", "session": "Tuesday", "turn": n},
+    "of one text and different types": lambda n: {"content": "same", "memory_type": f"type {n}"},
+    "of one text and different keys": lambda n: {"content": "same", "key": f"text {n}"},
+    "of one text, the same": lambda n: {"content": "the same text"},
 }
 
 FEW, MANY = 200, 800
@@ -57,7 +37,7 @@ def test_a_batch_of_memories_that_are_alike_reads_few_rows_for_each(
         for _ in ("new", "again"):
             with shared_engine.begin() as connection:
                 before = connection.execute(text(READ)).scalar_one()
-                memories = [ALIKE[kind](n) for n in range(number)]
+                memories = [plain(**ALIKE[kind](n)) for n in range(number)]
                 mine.within(connection).repo.add_many(f"{mine.name} {owner}", memories)
                 read.append(int(connection.execute(text(READ)).scalar_one() - before))
         return read

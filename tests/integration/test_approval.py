@@ -146,15 +146,6 @@ def test_a_new_text_under_a_key_waits_and_the_same_again_does_not(mine: Owner) -
     assert mine.read(successor).superseded_by == first
 
 
-def test_what_was_approved_is_consolidated_into_what_is_recalled(mine: Owner) -> None:
-    ids = mine.add_many([awaiting(f"tea {n}") for n in range(3)])
-    mine.approve(ids)
-
-    [done] = mine.consolidate(more_than=2, min_similarity=0.5)
-
-    assert mine.read(done.memory_id).status == "active"
-
-
 def test_a_state_that_is_restored_waits_unless_it_says_otherwise(mine: Owner) -> None:
     fields = {"embedding": None, "requires_approval": True}
     restored = [{"content": "a"}, {"content": "b", "status": "active"}]

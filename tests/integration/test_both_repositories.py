@@ -101,7 +101,6 @@ WHOLE: dict[str, Any] = {"min_similarity": 0.5, "more_than": 1}
 CASES = (
     *map(case_of, OPERATIONS),
     Case("add, bad", lambda r: r.add(A, SHORT), (InvalidVector, "1 dimensions")),
-    Case("add_many, a generator", lambda r: r.add_many(A, (m for m in [NEW])), ["inserted"]),
     Case(
         "add_many, reported",
         lambda r: [*r.add_many(A, [NEW, SHORT], on_error="report").refused],
@@ -116,8 +115,6 @@ CASES = (
         lambda r: indexed(r).search(A, NORTH, k=2, strategy="index"),
         ["memory 1", "memory 0"],
     ),
-    Case("explain, weighed", lambda r: r.explain(A, TWO, at(2), weights={"similarity": 1}), 1),
-    Case("count, of all", lambda r: (r.count("another"), r.teams.count(A)), [1, 0]),
     Case("transfer.export, in batches", exported, [7, 4, 3]),
     Case("record_outcome, missing", lambda r: r.record_outcome(A, number(9), "failure"), MISSING),
     Case(
@@ -258,9 +255,7 @@ WRITTEN = ("add", "add_many", "search", "consolidate", "maintenance.run")
 """Of each way that an operation is carried out, one."""
 REFUSED = ("add, bad", "update, missing", "record_outcome, missing", "supersede, again")
 BY_NAME = {case.name: case for case in CASES}
-each_bind = pytest.mark.parametrize(
-    "bind", ["Connection", "Session", "AsyncConnection", "AsyncSession"]
-)
+each_bind = pytest.mark.parametrize("bind", ["Connection", "Session", "AsyncSession"])
 
 
 def everything(engine: Engine) -> list[Any]:

@@ -23,14 +23,13 @@ from pgrecall import (
     profiles,
 )
 from pgrecall.core.embedders import LocalEmbedder
-from pgrecall.errors import InputError, SchemaMissing, UnknownName
+from pgrecall.errors import InputError, UnknownName
 from pgrecall.scoring.signals import Importance, Similarity
 from pgrecall.testing import new_database
 from tests.integration.commands import Run, fast_runner
 from tests.integration.rank_indexes import acting_as, new_role
 from tests.integration.serving import service_on
 from tests.integration.support import NORTH, at, awaited, sql
-from tests.integration.test_adhoc import Database
 from tests.left.libraries import Bags
 from tests.migrations.asking import run, value, values
 from tests.migrations.test_words import restored
@@ -101,14 +100,8 @@ def test_a_call_precedes_its_repository_that_the_database_that_hybrid(
     assert [hit.memory.content for hit in weighed] == [f"walk {n}" for n in (3, 2, 1, 0)]
     migrate.set_default_profile(own_url, None)
     assert used(ranked_by().search(A, NORTH)) == "hybrid"
-
-
-@pytest.mark.parametrize("profile", [7, "of nobody", ["trust"]])
-def test_a_repository_refuses_what_is_no_profile(own_engine: Engine, profile: Any) -> None:
     with pytest.raises(InputError, match="profile"):
-        MemoryRepository(own_engine, profile=profile)
-    with pytest.raises(InputError, match="profile"):
-        AsyncMemoryRepository(create_async_engine(own_engine.url), profile=profile)
+        ranked_by("of nobody")
 
 
 LATER: dict[str, Any] = {"as_of": datetime(2030, 1, 1, tzinfo=UTC)}
@@ -174,32 +167,6 @@ def test_psql_obeys(engine: Engine, own_url: str) -> None:
     run(own_url, "SELECT pgrecall.set_default_profile(NULL)")
     assert asked(profile) == asked(", profile => 'hybrid'")
     assert value(own_url, f"SELECT count(*) FROM pgrecall.list_memories('{A}')") == 4
-
-
-def test_scripts_explain_the_ranking_of_the_application(engine: Engine, own_url: str) -> None:
-    database, repo = Database(own_url), MemoryRepository(engine)
-    memory = repo.list(A)[-1].id
-
-    def names(**variables: Any) -> list[str]:
-        shown: dict[str, Any] = {"agent": A, "query": NORTH, "as_of": "2030-01-01", **variables}
-        explained = database.ask("explain_memory.sql", memory=memory, **shown)
-        [rank] = explained.tables["Rank"]
-        top = database.ask("top_memories.sql", **shown).rows
-        hits = repo.search(A, NORTH, touch=False, profile=rank["profile"], **LATER)
-        assert [row["score"] for row in top] == [f"{hit.score:.6f}" for hit in hits]
-        assert rank["score"] in [row["score"] for row in top]
-        return [rank["profile"], *(row["signal"] for row in explained.tables["Signals"])]
-
-    assert names()[0] == "hybrid"
-    migrate.set_default_profile(own_url, "last_access")
-    name, *signals = names()
-    assert (name, set(signals)) == ("last_access", SIGNALS["last_access"])
-    assert names(profile="trust")[0] == "trust"
-    asked: dict[str, Any] = {"agent": A, "threshold": 0.4, "days": 60}
-    migrate.set_default_profile(own_url, "half_life")
-    by_default = database.ask("decaying.sql", **asked).printed
-    assert by_default == database.ask("decaying.sql", profile="half_life", **asked).printed
-    assert by_default != database.ask("decaying.sql", profile="tiered", **asked).printed
 
 
 def test_the_command_shows_sets_and_unsets_it(command: Run, engine: Engine) -> None:
@@ -337,11 +304,6 @@ def test_only_the_owner_sets_it_and_readers_obey(engine: Engine, own_url: str) -
                 with pytest.raises(ProgrammingError, match="permission denied for function"):
                     connection.execute(text(f"SELECT pgrecall.{call}"))
                 connection.rollback()
-
-
-def test_a_schema_that_is_not_there_has_none(own_url: str) -> None:
-    with pytest.raises(SchemaMissing):
-        migrate.set_default_profile(own_url, "trust", schema="nobodys")
 
 
 def test_a_program_notices_a_change_after_some_seconds(

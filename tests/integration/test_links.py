@@ -88,31 +88,6 @@ def test_links_lead_to_memories_of_the_same_owner(mine: Owner) -> None:
 # Searches that expand
 
 
-def test_neighbours_of_the_hits_come_with_the_score_they_have(mine: Owner) -> None:
-    """The best two are a and b; of the others d and f are linked to them."""
-    ids = linked(mine, "abcdef", "ad", "fb", "de", "ab", weight=0.1)
-    independent = {hit.memory.content: hit.score for hit in mine.search(NORTH, **SHOWN)}
-
-    hits = mine.search(NORTH, k=2, expand=1, **SHOWN)
-    further = mine.search(NORTH, k=2, expand=2, **SHOWN)
-
-    assert steps(hits) == [("a", 0), ("b", 0), ("d", 1), ("f", 1)]
-    assert [hit.score for hit in hits] == [independent[text] for text in "abdf"]
-    assert ["steps" in hit.record() for hit in hits] == [False, False, True, True]
-    mine.links.remove(ids["f"], ids["b"])
-    assert steps(further) == [("a", 0), ("b", 0), ("d", 1), ("e", 2)]
-
-
-def test_a_cycle_brings_each_memory_once_by_its_shortest_way(mine: Owner) -> None:
-    ids = linked(mine, "abcd", "ab", "bc", "ca", "cb", "cd", "da", "dc")
-    mine.links.add(ids["a"], ids["b"], "another")
-
-    # Of three neighbours at one step only the best is brought along: k is 1.
-    assert steps(mine.search(NORTH, k=1, expand=2, **SHOWN)) == [("a", 0), ("b", 1)]
-    alone = mine.search(NORTH, k=4, expand=2, **SHOWN)
-    assert steps(alone) == [(text, 0) for text in "abcd"]
-
-
 FILTERED: dict[str, dict[str, Any]] = {
     "no query": {"query": None},
     "similarity": {"min_similarity": 0.3},

@@ -7,24 +7,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, create_engine, make_url
+from sqlalchemy import Engine, make_url
 
-from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
+from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import DatabaseReadOnly, InputError
 from pgrecall.migrate.connecting import engine_of
 from tests.integration.compass import North
 from tests.integration.support import NORTH, at, sql
 
 SECRET = "the door code is 4711"
-IN_THE_WAY = """
-    CREATE SEQUENCE tries;
-    CREATE FUNCTION in_the_way() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN
-        IF nextval('public.tries') < 3 THEN RAISE EXCEPTION 'a rival' USING ERRCODE = '40001'; END IF;
-        RETURN NEW;
-    END$$;
-    CREATE TRIGGER in_the_way BEFORE UPDATE ON pgrecall.agent_memories
-        FOR EACH ROW EXECUTE FUNCTION in_the_way();
-"""  # noqa: E501
 
 
 @pytest.fixture
@@ -89,20 +80,6 @@ def test_a_job_is_a_line_after_those_of_its_transactions(
     assert {one["owner"] for one in facts} == {"'agent'"}
 
 
-def test_repetitions_are_counted(
-    own_engine: Engine, logged: Callable[[], list[dict[str, Any]]]
-) -> None:
-    repo = MemoryRepository(own_engine)
-    memory_id = repo.add("agent", NewMemory("tea", embedding=NORTH))
-    sql(own_engine, IN_THE_WAY)
-    logged()
-
-    repo.update("agent", memory_id, importance=0.7)
-
-    [facts] = logged()
-    assert (facts["operation"], facts["retries"]) == ("update", 2)
-
-
 def test_an_embedder_s_time_is_told_apart(
     engine: Engine, logged: Callable[[], list[dict[str, Any]]]
 ) -> None:
@@ -163,25 +140,14 @@ def test_what_is_slow_is_a_warning(engine: Engine, caplog: pytest.LogCaptureFixt
         MemoryRepository(engine, slow_after=slow_after).count("agent")
 
     assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
-
-
-@pytest.mark.parametrize("slow_after", [-1, float("nan"), "1", True])
-def test_a_threshold_is_a_number_of_seconds(slow_after: Any) -> None:
     with pytest.raises(InputError, match="slow_after must"):
-        MemoryRepository(create_engine("postgresql+psycopg://"), slow_after=slow_after)
+        MemoryRepository(engine, slow_after=-1)
 
 
-def test_both_repositories_take_a_threshold(emptied_async_engine: Any) -> None:
-    with pytest.raises(InputError, match="slow_after must lie within 0 and"):
-        AsyncMemoryRepository(emptied_async_engine, slow_after=-1)
-
-
-@pytest.mark.parametrize("name", ["pgrecall", "mine"])
 def test_the_command_line_connects_by_name(
-    database_url: str, name: str, monkeypatch: pytest.MonkeyPatch
+    database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PGAPPNAME", raising=False)
-    given = {} if name == "pgrecall" else {"application_name": name}
-    engine = engine_of(make_url(database_url).update_query_dict(given))
-
-    assert sql(engine, "SHOW application_name") == [(name,)]
+    for name, given in (("pgrecall", {}), ("mine", {"application_name": "mine"})):
+        engine = engine_of(make_url(database_url).update_query_dict(given))
+        assert sql(engine, "SHOW application_name") == [(name,)]

@@ -17,13 +17,12 @@ import psycopg
 import pytest
 from psycopg import sql
 from psycopg.types.json import Jsonb
-from sqlalchemy import Engine, NullPool, create_engine
+from sqlalchemy import Engine
 
-from pgrecall import MemoryRepository, Profile, import_file, migrate, profiles
+from pgrecall import MemoryRepository, Profile, import_file, profiles
 from pgrecall.core.ids import id_of_key
 from pgrecall.errors import InputError
 from pgrecall.migrate.moving_in import import_from
-from pgrecall.testing import new_database
 from tests.integration.sources import GRACE, IBEX_HARNESS, LEARNINGS, RADAROS
 from tests.integration.support import NORTH, NOW, before, read, similar
 from tests.integration.test_pages import blocks
@@ -164,10 +163,7 @@ def grace_score(row: Row) -> float:
     return float(score)
 
 
-@pytest.mark.parametrize("spelling", ["metadata", "meta_data"])
-def test_grace(
-    own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository, spelling: str
-) -> None:
+def test_grace(own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository) -> None:
     used = {"access_count": 6, "success_count": 5, "failure_count": 1}
     rows = [
         grace_row(1, "hyperbolic", 168, 0.8, accessed=7, **used),
@@ -181,11 +177,11 @@ def test_grace(
             policy_tags='[{"policy_name": "privacy", "status": "violation", "reason": ""}]',
             audit_log_id=7,
         )
-        | {spelling: '{"user": "ann"}'},
+        | {"metadata": '{"user": "ann"}'},
         grace_row(6, "hyperbolic", 120, 0.9, is_archived=True),
         grace_row(7, "hyperbolic", 120, 0.9, is_deleted=True, updated_at=before(2)),
     ]
-    theirs.execute(GRACE.replace("meta_data", spelling))
+    theirs.execute(GRACE.replace("meta_data", "metadata"))
     insert(theirs, "cognition_memory_artifacts", rows)
     first = {"artifact_id": 1, "actor": "system"}
     events = [
@@ -196,7 +192,7 @@ def test_grace(
         first
         | {"event_type": "successful_use", "reason": "success", "created_at": before(7)}
         | {"old_trust_score": 0.75, "new_trust_score": 0.8, "delta": 0.05, "usage_delta": 0.25}
-        | {spelling: '{"access_count": 6}'},
+        | {"metadata": '{"access_count": 6}'},
     ]
     insert(theirs, "cognition_trust_events", events)
     labels = [("keyword", "billing", 4), ("component", "reflection", 1), ("policy", "privacy", 2)]
@@ -322,24 +318,6 @@ def test_ibex_harness(
     assert (voted.event_type, voted.reason, voted.occurred_at) == ("feedback", "good", before(4))
     assert (voted.actor, voted.metadata) == (agent, {"feedback": "positive"})
     assert (linked.event_type, linked.reason) == ("linked", "moved")
-
-
-def test_ibex_harness_in_times_without_a_zone(
-    own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository
-) -> None:
-    theirs.execute(IBEX_HARNESS.replace("timestamptz", "timestamp"))
-    row = ibex_row(1, 0.5, 14, last_retrieved_at=before(2))
-    del row["similarity"]
-    times = {name: naive(value) for name, value in row.items() if isinstance(value, datetime)}
-    insert(theirs, "memories", [row | times])
-    theirs.execute(f"ALTER DATABASE {theirs.info.dbname} SET timezone = 'Asia/Tokyo'")
-
-    make_view(theirs, "ibex-harness")
-    moves(own_repo, own_url, "ibex-harness", 1)
-
-    moved = read(own_repo, str(IBEX_AGENT), row["id"])
-    assert (moved.created_at, moved.last_accessed_at) == (before(14), before(2))
-    assert moved.valid_from == before(100)
 
 
 # Memory OS
@@ -488,24 +466,6 @@ def test_radaros(own_url: str, theirs: psycopg.Connection[Any], own_repo: Memory
     assert (about.target_id, about.kind) == (ines, "about")
 
 
-def test_radaros_without_vectors(
-    own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository
-) -> None:
-    learning = radaros_fact(1, 14, title="A", content="b", scope="global")
-    theirs.execute(RADAROS + LEARNINGS)
-    insert(
-        *(theirs, "kv_store"),
-        [{"namespace": "memory:learnings", "key": learning["id"], "value": learning}],
-    )
-
-    make_view(theirs, "radaros")
-    moves(own_repo, own_url, "radaros", 1)
-
-    assert_ranked(
-        *(own_repo.teams, "global", profiles.half_life), *({UUID(int=1): learning}, radaros_score)
-    )
-
-
 # Siestai
 
 _SIESTAI = """
@@ -570,27 +530,6 @@ def test_siestai(own_url: str, theirs: psycopg.Connection[Any], own_repo: Memory
     assert own_repo.count(str(agent)) == 5
 
 
-def test_siestai_with_a_status_and_a_time_zone(
-    own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository
-) -> None:
-    theirs.execute(SIESTAI)
-    theirs.execute("ALTER TABLE agent_memories ADD status text DEFAULT 'active'")
-    agent = UUID(int=900)
-    rows = [
-        siestai_row(number, 0.5, 0.5, agent_id=agent, status=status)
-        for number, status in enumerate(("active", "consolidated", "completed"))
-    ]
-    insert(theirs, "agent_memories", rows)
-
-    assert imported(own_repo, own_url, "siestai", timezone="Europe/Berlin") == (3, 0)
-
-    hits = own_repo.search(str(agent), NORTH, profile=profiles.last_access, touch=False)
-    assert [hit.memory.id for hit in hits] == [rows[0]["id"]]
-    stored = [read(own_repo, str(agent), row["id"]) for row in rows]
-    assert [one.status for one in stored] == ["active", "consolidated", "completed"]
-    assert stored[0].created_at == before(40) - timedelta(hours=2)
-
-
 def test_siestai_as_it_is_documented(
     own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository
 ) -> None:
@@ -617,28 +556,6 @@ def test_siestai_as_it_is_documented(
     hits = own_repo.search(str(agent), NORTH, profile="last_access", teams=[str(team)], touch=False)
     assert [hit.memory.content for hit in hits] == ["memory 4", "memory 1", "memory 2"]
     assert read(own_repo, str(agent), mine[2]["id"]).status == "archived"
-
-
-def test_siestai_moves_into_another_schema_and_type_of_vector(server_url: str) -> None:
-    agent = UUID(int=900)
-    row = siestai_row(1, 0.75, 0.5, agent_id=agent)
-    with new_database(server_url) as url:
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute('CREATE SCHEMA "Ext"')
-            connection.execute('CREATE EXTENSION vector SCHEMA "Ext"')
-            connection.execute("CREATE SCHEMA theirs")
-            connection.execute('SET search_path = theirs, "Ext"')
-            connection.execute(SIESTAI)
-            insert(connection, "agent_memories", [row])
-        migrate.upgrade(url, schema="ours", embedding_type="halfvec", dimensions=8)
-
-        repo = MemoryRepository(
-            create_engine(url, poolclass=NullPool), schema="ours", embedder=Halfway()
-        )
-        assert imported(repo, url, "siestai") == (1, 0)
-        moved = repo.get(str(agent), row["id"], include_embedding=True)
-        assert moved is not None
-        assert moved.embedding == pytest.approx(similar(0.75), abs=1e-3)
 
 
 # Refused

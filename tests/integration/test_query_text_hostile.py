@@ -40,14 +40,12 @@ WORDS = [
     "<a href='x'>tag</a> &amp; &#x41; <!-- c --> ]]>",
     "http://a.b/c?d=e&f=g#h ftp://x mailto:a@b.c //x/../y",
     "1e309 -1e309 0x10 1,000,000,000,000 999999999999999999999999 .5 5. 1.2.3.4",
-    *("x" * 2047, "x" * 100_000, "é" * 100_000, "東" * 5_000, "ﷺ" * 5_000),
-    " ".join(f"word{number}" for number in range(10_000)),
+    *("x" * 100_000, "東" * 5_000, "ﷺ" * 5_000),
     " or ".join(f"word{number}" for number in range(3_000)),
     " ".join("the" for _ in range(20_000)),
     " ".join(f'"a{number} b"' for number in range(2_000)),
     '"fire ' + "the " * 17_000 + 'rain"',
-    *("a-" * 10_000, "1," * 2_000, "1" * 100_000, "." * 100_000, " " * 100_000, "<" * 50_000),
-    *("a@" * 20_000, "-1" * 20_000),
+    *("a-" * 10_000, "1" * 100_000, "<" * 50_000),
 ]
 
 
@@ -158,32 +156,6 @@ def test_random_text_is_a_query_a_filter_and_a_content(impatient: Engine, text: 
         connection.rollback()
 
 
-SCRIPTS = [
-    *((0x20, 0x7F), (0xA0, 0x250), (0x370, 0x400), (0x400, 0x530), (0x590, 0x600), (0x600, 0x700)),
-    *((0x900, 0xA00), (0xE00, 0xE80), (0x1100, 0x1200), (0x1E00, 0x2000), (0x2000, 0x2070)),
-    *((0x3040, 0x3200), (0x3300, 0x3400), (0x4E00, 0x9FFF), (0xAC00, 0xD7A4), (0xF900, 0xFB00)),
-    *((0xFB00, 0xFE00), (0xFE70, 0xFF00), (0xFF00, 0xFFF0), (0x10400, 0x10450), (0x1D160, 0x1D165)),
-    *((0x1D400, 0x1D800), (0x1F300, 0x1F700), (0x20000, 0x2A6D6), (0x2F800, 0x2FA1E)),
-]
-MAX_BYTES = 2 * 1024 * 1024
-
-
-def junk(seed: int) -> str:
-    """Just under 2 MiB of UTF-8, of one script or many, of short words or long."""
-    chance = random.Random(seed)
-    scripts = SCRIPTS if seed % 2 else [chance.choice(SCRIPTS)]
-    blank = chance.choice([0.0, 0.02, 0.2])
-    hyphen = chance.choice([0.0, 0.02, 0.2])
-    written: list[str] = []
-    size = 0
-    while size < MAX_BYTES - 4:
-        place = chance.random()
-        sign = " " if place < blank else "-" if place < blank + hyphen else ""
-        written.append(sign or chr(chance.randrange(*chance.choice(scripts))))
-        size += len(written[-1].encode())
-    return "".join(written)
-
-
 def hyphenated(alphabet: str, length: int) -> str:
     """Under 100,000 characters of distinct compounds: each is kept whole and in its parts."""
     chance = random.Random(1)
@@ -194,8 +166,7 @@ def hyphenated(alphabet: str, length: int) -> str:
 
 
 LARGE: dict[str, Callable[[], str]] = {
-    "junk of one script": lambda: junk(0),
-    "junk of many scripts": lambda: junk(1),
+    "largest": lambda: "東 " * (2 * 1024 * 1024 // 4 - 1),
     "letters": lambda: hyphenated("abcdefgh", 4),
     "rare signs": lambda: hyphenated("".join(map(chr, range(0x20000, 0x20100))), 8),
     "mathematical": lambda: hyphenated("".join(map(chr, range(0x1D400, 0x1D41A))), 4),
@@ -212,8 +183,7 @@ def test_as_much_text_as_there_is_room_for_can_be_remembered_and_asked_for(
         repo = MemoryRepository(connection)
 
         added = repo.add("large", north(text))
-        copied = [] if "junk" in kind else [north(f"{text} too")]
-        also = repo.add_many("large", copied)
+        also = repo.add_many("large", [north(f"{text} too")])
 
         assert read(repo, "large", added).content == text
         hits = repo.search("large", query_text=text[:300], profile="hybrid", touch=False)

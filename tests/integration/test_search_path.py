@@ -135,19 +135,6 @@ def test_a_callers_transaction_has_the_touch(memories: Engine) -> None:
     assert sql(memories, counted) == [(1 + 3 * 3,)]
 
 
-def test_an_engine_with_echo_or_a_cursor_class_of_its_own(memories: Engine) -> None:
-    url = memories.url
-    expected = contents(MemoryRepository(memories).search("agent", QUERY, touch=False))
-    for options in ({"echo": True}, {"connect_args": {"cursor_factory": psycopg.ClientCursor}}):
-        engine = create_engine(url, **options)
-        repo = MemoryRepository(engine)
-        for _ in range(3):
-            assert contents(repo.search("agent", QUERY)) == expected
-        if "echo" not in options:
-            assert sql(engine, "SELECT count(*) FROM pg_prepared_statements") == [(0,)]
-        engine.dispose()
-
-
 def test_plans_of_small_agents_are_cached(memories: Engine) -> None:
     repo = MemoryRepository(memories)
     for _ in range(CACHED_AFTER + 1):

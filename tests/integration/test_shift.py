@@ -9,11 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import create_engine
 
-from pgrecall import Hits, JudgedQuery, MemoryRepository, NewMemory, Profile, Similarity, migrate
-from pgrecall.testing import new_database
-from tests.conftest import DIMENSIONS
+from pgrecall import Hits, JudgedQuery, MemoryRepository, NewMemory, Profile, Similarity
 from tests.integration.owner import Owner
 from tests.integration.support import NORTH
 
@@ -90,19 +87,6 @@ def test_similarity_is_that_to_the_shifted_question(mine: Owner) -> None:
     assert by_psql == [hit.memory.id for hit in in_python]
 
 
-def test_an_evaluation_shifts_as_a_search_does(mine: Owner) -> None:
-    vectors = directions(60, "a")
-    stored(mine, vectors)
-    stored(mine.other.team, directions(70, "b"))
-    for teams in ((), (mine.other.name,)):
-        hits = searched(mine, teams=teams)
-        queries = [JudgedQuery(NORTH, [hits[place].memory.id]) for place in (0, 7, 40)]
-        [found, _] = mine.evaluation.evaluate(
-            queries, profiles=[SHIFTED, PLAIN], teams=teams, k=10
-        ).profiles
-        assert found.per_query["mrr"] == pytest.approx([1, 1 / 8, 1 / 41])
-
-
 def test_each_owner_has_a_mean_of_its_own(mine: Owner) -> None:
     own, theirs = directions(60, "own"), directions(80, "theirs")
     stored(mine, own)
@@ -176,19 +160,6 @@ def test_what_is_erased_leaves_the_mean_and_what_is_deleted_at_once_too(mine: Ow
     assert similarities(searched(mine)) == close(wanted(left, mean_of(left)))
     mine.erase_owner()
     assert mine.sql("SELECT mean FROM pgrecall.owner_vectors WHERE agent_id = :agent") == []
-
-
-def test_half_precision(server_url: str) -> None:
-    with new_database(server_url) as url:
-        migrate.upgrade(url, dimensions=DIMENSIONS, embedding_type="halfvec")
-        engine = create_engine(url)
-        owner = Owner(engine, "a")
-        vectors = directions(60, "a")
-        stored(owner, vectors)
-        found = similarities(searched(owner))
-        engine.dispose()
-
-    assert found == close(wanted(vectors, mean_of(vectors)), within=2e-3)
 
 
 def test_a_rank_index_is_asked_with_the_shifted_question(mine: Owner) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -16,12 +14,11 @@ from pgrecall import (
     JudgedQuery,
     MemoryRepository,
     NewMemory,
-    Style,
     profiles,
 )
 from pgrecall.context.styles import STYLES
 from tests.integration.support import NORTH, NOW, at
-from tests.unit.test_context_style import EVIL_TYPES, HOSTILE, READERS
+from tests.unit.test_context_style import HOSTILE, READERS
 
 TEA = "Ines drinks her tea without milk."
 
@@ -102,47 +99,6 @@ def test_the_same_memories_make_the_same_text(repo: MemoryRepository, agent: str
         fewer = repo.context(agent, NORTH, style=style, k=3, **asked)
         assert fewer.marker != one.marker
         assert fewer.legend == one.legend
-
-
-def test_another_process_makes_the_same_text(
-    repo: MemoryRepository, shared_engine: Engine, agent: str
-) -> None:
-    url = shared_engine.url.render_as_string(hide_password=False)
-    program = (
-        "import sys; from sqlalchemy import create_engine; from pgrecall import MemoryRepository\n"
-        f"repo = MemoryRepository(create_engine({url!r}))\n"
-        f"sys.stdout.buffer.write(repo.context({agent!r}, touch=False).text.encode())"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-
-    assert done.stdout.decode() == repo.context(agent, touch=False).text != ""
-
-
-def test_a_style_of_ones_own_keeps_the_budget_and_quotes_hostile_texts(
-    repo: MemoryRepository, shared_engine: Engine, agent: str
-) -> None:
-    signs = [
-        NewMemory(f"{kind} [x]^-\\", memory_type=kind, embedding=None) for kind in EVIL_TYPES[:9]
-    ]
-    repo.add_many(agent, signs)
-    own = Style(
-        "own",
-        opening="Known:\n",
-        block="[MARKER|HEAD]\n> BODY\n",
-        closing="[/MARKER]\n",
-        indent="> ",
-        escapes={"[": "(", "]": "&#93;", "^": "^^", "-": "&#45;", "\\": "/"},
-        legend="Each memory begins with its marker.",
-    )
-    exact = MemoryRepository(shared_engine, token_counter=len)
-
-    for count in (repo, exact):
-        for most in (200, 1_000, 5_000):
-            found = count.context(agent, style=own, max_tokens=most, touch=False)
-            assert found.tokens <= most
-            assert found.text.count(found.marker) == len(found.packed) + 1 > 1
-            assert found.text.count("\n[") == len(found.packed) + 1
-            assert found.legend == own.legend
 
 
 BINDS = ["postgresql+psycopg://ada:s3cret@db.example:5433/app?sslpassword=s3cret&connect_timeout=1"]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine
 
-from pgrecall import Added, NewMemory
+from pgrecall import NewMemory
 from pgrecall.errors import InputError, InvalidMemory, SupersessionConflict
 from tests.integration.owner import Owner
 from tests.integration.support import NORTH, before
@@ -124,21 +123,3 @@ def test_isolation_that_hides_what_others_store_is_refused(
         connection = connection.execution_options(isolation_level="REPEATABLE READ")
         with connection.begin(), pytest.raises(InputError, match="supersede_subject cannot see"):
             mine.within(connection).add(home("Oslo"), supersede_subject=True)
-
-
-def test_a_subject_may_be_of_any_length(mine: Owner) -> None:
-    long = "s" * 10_000
-    first = mine.add(home("a", subject=long))
-    other = mine.add(home("b", subject=long + "!"))
-
-    assert mine.add(home("c", subject=long)).same_subject == (first,)
-    assert mine.add(home("d", subject=long + "!"), supersede_subject=True).same_subject == (other,)
-
-
-def test_a_report_survives_pickling_and_is_bounded(mine: Owner) -> None:
-    mine.add_many([home(f"home {n}") for n in range(101)])
-    added = mine.add(home("new"))
-
-    copied: Added = pickle.loads(pickle.dumps(added))
-    assert len(added.same_subject) == 20
-    assert copied.same_subject == added.same_subject

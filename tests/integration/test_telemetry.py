@@ -17,7 +17,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from sqlalchemy import Engine, make_url
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory, Rerank
+from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.errors import DatabaseReadOnly, InputError
 from pgrecall.execution import telemetry
 from tests.integration.compass import North
@@ -148,13 +148,6 @@ def test_a_failure_is_told_without_its_message(engine: Engine, spans: Spans) -> 
         assert not span.events
 
 
-def test_a_number_is_no_count_of_rows(repo: MemoryRepository, spans: Spans) -> None:
-    repo.count("agent")
-
-    [span] = spans()
-    assert "db.response.returned_rows" not in dict(span.attributes or {})
-
-
 def test_durations_are_in_seconds_and_without_the_embedder(
     engine: Engine, providers: Providers
 ) -> None:
@@ -183,26 +176,6 @@ def test_durations_are_in_seconds_and_without_the_embedder(
     whole = (span.end_time - span.start_time) / 1e9
     assert embedding > 0
     assert 0 < point.sum <= whole - embedding
-
-
-def test_the_reranker_is_part_of_the_span_alone(engine: Engine, providers: Providers) -> None:
-    def slow(query: str, texts: list[str]) -> list[int]:
-        return [sum(range(10_000_000)) for _ in texts]
-
-    exporter, reader = providers
-    exporter.clear()
-    repo = MemoryRepository(engine, embedder=North())
-    repo.add("agent", "tea")
-    reader.get_metrics_data()
-
-    repo.context("agent", "tea", rerank=Rerank(slow, within=60), touch=False)
-
-    span = exporter.get_finished_spans()[-1]
-    [point] = [one for one in points(reader) if one.attributes["db.operation.name"] == "context"]
-    reranking: Any = dict(span.attributes or {})["pgrecall.reranking.duration"]
-    whole = ((span.end_time or 0) - (span.start_time or 0)) / 1e9
-    assert reranking > 0
-    assert 0 < point.sum <= whole - reranking
 
 
 def test_a_job_is_in_no_histogram(repo: MemoryRepository, providers: Providers) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,25 +10,14 @@ from uuid import UUID
 import psycopg
 import pytest
 from sqlalchemy import Engine, NullPool, create_engine, event
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.orm import Session
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.core.ids import new_id
 from pgrecall.errors import DatabaseConflict, InputError
-from tests.integration.conftest import Transaction
 from tests.integration.support import NORTH, read, stored
 from tests.migrations.asking import wait_until_blocked
-
-
-def test_two_batches_fit_in_one_transaction(transaction: Transaction, engine: Engine) -> None:
-    def work(repo: MemoryRepository) -> None:
-        for texts in ("ab", "c"):
-            repo.add_many("agent", [NewMemory(text, embedding=None) for text in texts])
-
-    transaction(work, commit=True)
-
-    assert stored(engine, "agent") == 3
 
 
 def test_a_batch_undone_by_a_savepoint_can_be_added_again(engine: Engine) -> None:
@@ -108,11 +96,9 @@ def memory_id(repo: MemoryRepository) -> UUID:
     return repo.add("agent", NewMemory("old", embedding=NORTH))
 
 
-@pytest.fixture(params=["when made", "by option"])
-def strict(request: pytest.FixtureRequest, database_url: str) -> Engine:
+@pytest.fixture
+def strict(database_url: str) -> Engine:
     """Meets a serialization failure when a row it waited for has changed."""
-    if request.param == "when made":
-        return create_engine(database_url, poolclass=NullPool, **REPEATABLE)
     return create_engine(database_url, poolclass=NullPool).execution_options(**REPEATABLE)
 
 
@@ -155,17 +141,6 @@ def test_a_repeated_call_has_all_that_an_iterator_gave(
     assert meet(lambda: repo.invalidate("agent", (one for one in [memory_id]))) == 1
     assert "retries=1" in caplog.text
     assert repo.count("agent") == 0
-
-
-def test_a_repeated_call_that_is_awaited_has_it_too(
-    database_url: str, memory_id: UUID, meet: Meet
-) -> None:
-    async def forget() -> int:
-        strict = create_async_engine(database_url, poolclass=NullPool)
-        strict = strict.execution_options(**REPEATABLE)
-        return await AsyncMemoryRepository(strict).invalidate("agent", iter([memory_id]))
-
-    assert meet(lambda: asyncio.run(forget())) == 1
 
 
 def test_a_conflict_in_the_callers_transaction_is_the_callers_to_repeat(

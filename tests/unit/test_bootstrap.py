@@ -8,7 +8,7 @@ import statistics
 
 import pytest
 
-from pgrecall.evaluation.bootstrap import RESAMPLES, intervals
+from pgrecall.evaluation.bootstrap import intervals
 
 
 def normal(size: int, *, mean: float = 0.0, seed: int = 0) -> list[float]:
@@ -24,15 +24,6 @@ def test_an_interval_is_as_wide_as_theory_says() -> None:
     mean, error = statistics.fmean(sample), statistics.stdev(sample) / math.sqrt(len(sample))
     assert low == pytest.approx(mean - 1.96 * error, abs=error / 5)
     assert high == pytest.approx(mean + 1.96 * error, abs=error / 5)
-
-
-def test_as_much_is_left_out_below_as_above() -> None:
-    sample = normal(30)
-    mirrored = [-value for value in sample]
-
-    [(low, high), (below, above)] = intervals([sample, mirrored], 5)
-
-    assert (below, above) == pytest.approx((-high, -low))
 
 
 def test_the_mean_is_covered_about_as_often_as_said() -> None:
@@ -52,28 +43,6 @@ def test_samples_are_drawn_from_together() -> None:
 
     assert other == pytest.approx((one[0] + 10, one[1] + 10))
     assert intervals([shifted], 2) == [other]
-
-
-def test_where_nothing_differs_there_is_no_width() -> None:
-    assert intervals([[0.25] * 7], 0) == [(0.25, 0.25)]
-    assert intervals([[0.5]], 0) == [(0.5, 0.5)]
-    assert intervals([], 0) == []
-    assert intervals([[], []], 0) == [(0.0, 0.0), (0.0, 0.0)]
-
-
-def test_an_interval_lies_within_the_sample_and_in_order_and_is_that_of_its_seed() -> None:
-    sample = normal(12)
-
-    for resamples in (1, 2, 40, RESAMPLES):
-        [(low, high)] = intervals([sample], 4, resamples=resamples)
-        assert min(sample) <= low <= high <= max(sample)
-    assert intervals([sample], 8) == intervals([sample], 8) != intervals([sample], 9)
-
-
-def test_of_owners_with_one_case_each_it_is_as_over_cases() -> None:
-    sample = normal(30)
-
-    assert intervals([sample], 4, owners=range(30)) == intervals([sample], 4)
 
 
 def test_over_owners_an_interval_is_as_wide_as_owners_differ() -> None:

@@ -41,10 +41,6 @@ def test_the_page_of_limits_has_the_numbers_that_hold() -> None:
         assert found[: len(numbers)] == numbers, begin
 
 
-def test_docstrings_have_the_numbers_that_hold() -> None:
-    assert f"At most {limits.MAX_FILTER_TEXT:,} char" in descriptions(FilterArguments)["text"]
-
-
 class Own(TypedDict, total=False):
     share: Annotated[float | None, SHARE, Needs(("whole",), "needs a whole")]
     """The share."""

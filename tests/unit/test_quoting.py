@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgrecall.core.quoting import LONGEST, cut, listed, path_of, shortened
+from pgrecall.core.quoting import path_of, shortened
 from pgrecall.errors import InputError
 
 
@@ -24,25 +24,6 @@ class Fails:
 
     def __str__(self) -> str:
         raise RuntimeError
-
-
-def test_what_is_short_is_quoted_as_it_is() -> None:
-    short = (
-        "Ines",
-        "it's",
-        "",
-        5,
-        -7,
-        0.1,
-        None,
-        True,
-        [1, "two"],
-        {"a": 1},
-        (),
-        b"\xff",
-        "\ud800",
-    )
-    assert [shortened(value) for value in short] == [repr(value) for value in short]
 
 
 nested = st.recursive(
@@ -78,18 +59,6 @@ def test_no_more_is_built_than_is_shown(value: object) -> None:
     tracemalloc.stop()
 
     assert most < 50_000
-
-
-def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
-    assert cut("a" * 100 + "b" * 100, 30) == "a" * 19 + "…" + "b" * 10
-    assert cut("short", 30) == "short"
-
-
-def test_names_are_listed_in_order_and_the_first_only() -> None:
-    assert listed(["b", "a"]) == "a, b"
-    assert listed("fbdcae") == "a, b, c, d …"
-    assert listed([7, None]) == "7, None"
-    assert len(listed(["x" * 1_000] * 1_000)) <= LONGEST
 
 
 def test_what_is_no_path_is_refused_and_one_may_have_bytes_that_are_no_text() -> None:

@@ -14,10 +14,8 @@ VECTOR, HALFVEC = EmbeddingType.VECTOR, EmbeddingType.HALFVEC
 
 FORMS: tuple[Any, ...] = (
     [1.0, 2.0, -0.5],
-    (1, 2, -0.5),
     array("d", [1.0, 2.0, -0.5]),
     np.array([1.0, 2.0, -0.5]),
-    np.array([1.0, 2.0, -0.5], dtype=np.float32),
     np.array([1.0, 9.0, 2.0, 9.0, -0.5], dtype=np.float32)[::2],
     np.array([1.0, 2.0, -0.5], dtype=">f4"),
     Vector([1.0, 2.0, -0.5]),
@@ -32,13 +30,6 @@ def test_common_forms_become_what_the_database_stores(kind: EmbeddingType, made:
 
         assert isinstance(stored, made)
         assert stored.to_list() == [1.0, 2.0, -0.5]
-
-
-@pytest.mark.parametrize(("largest", "kind"), [(65504.0, HALFVEC), (1e14, VECTOR)])
-def test_large_components_within_the_type_are_kept(largest: float, kind: EmbeddingType) -> None:
-    stored = stored_vector([largest, 0.0], dimensions=2, embedding_type=kind)
-
-    assert stored.to_list()[0] == pytest.approx(largest, rel=1e-6)
 
 
 @pytest.mark.parametrize("kind", EmbeddingType)
