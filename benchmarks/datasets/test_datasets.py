@@ -10,8 +10,11 @@ import pytest
 
 from benchmarks.datasets import DataSetName, read_data_set
 from benchmarks.datasets.__main__ import ALL, rows, searched, store
-from pgrecall import MemoryRepository, profiles
+from benchmarks.server import repository
+from pgrecall import migrate, profiles
+from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.errors import InputError
+from pgrecall.testing import new_database
 
 DATA = Path(__file__).parents[2] / "tests" / "data"
 FILES: dict[DataSetName, str] = {
@@ -34,9 +37,7 @@ and the evidence of its questions."""
 
 
 @pytest.mark.parametrize("name", READ)
-def test_a_data_set_is_read_and_searched(
-    name: DataSetName, pgrecall_repository: MemoryRepository
-) -> None:
+def test_a_data_set_is_read_and_searched(name: DataSetName, pgrecall_server: str) -> None:
     first, last, unanswerable, evidence = READ[name]
     conversations = read_data_set(name, DATA / FILES[name])
     one = conversations[0]
@@ -45,9 +46,11 @@ def test_a_data_set_is_read_and_searched(
     assert f"{one.turns[-1].created_at:%Y-%m-%d %H:%M}" == last
     assert "|".join(told) == evidence
 
-    repo = pgrecall_repository
-    store(repo, conversations)
-    lines = rows("hybrid", searched(repo, conversations, profiles.hybrid, dates=True))
+    with new_database(pgrecall_server) as url:
+        migrate.upgrade(url)
+        with repository(url, LocalEmbedder()) as repo:
+            store(repo, conversations)
+            lines = rows("hybrid", searched(repo, conversations, profiles.hybrid, dates=True))
     cells = {kind: more for _, kind, *more in (line.split(" | ") for line in lines)}
     assert float(cells[ALL][1].split()[0]) > 0.5, "meaning and words find something"
     assert cells[ALL][5] == unanswerable
