@@ -33,8 +33,7 @@ MINIMAL: dict[str, dict[str, Any]] = {
     "memory_events": {**KEY, "memory_id": KEY["id"], "event_type": "feedback"},
     "memory_links": {"agent_id": "agent", "source_id": KEY["id"], "kind": "consolidates"}
     | {"target_id": "00000000-0000-7000-8000-000000000002"},
-    "maintenance_runs": {**KEY, "policy": "default", "started_at": "2026-06-01Z", "seconds": 0.5}
-    | {"finished": True, **dict.fromkeys(("scanned", "archived", "deleted", "swept"), 0)},
+    "maintenance_runs": {**KEY, "policy": "{}", "started_at": "2026-06-01Z"},
     "rank_indexes": {"agent_id": "agent", "relation": f"ranks_{'0' * 32}", "seconds": 0.5}
     | dict.fromkeys(("space", "memories", "at_least", "m", "ef_construction"), 1)
     | dict.fromkeys(("as_of", "built_at", "written_until"), "2026-06-01Z"),
