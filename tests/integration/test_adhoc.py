@@ -200,22 +200,6 @@ def variables_of(database: Database, script: str, agent: str = AGENT) -> dict[st
 
 
 @each_script
-def test_it_says_how_to_call_it_and_its_variables_become_nothing_but_literals(script: str) -> None:
-    assert {path.name for path in FOLDER.glob("*.sql")} == REQUIRED.keys()
-    text = (FOLDER / script).read_text(encoding="utf-8")
-    comment = re.match(r"(--.*\n)+\n", text)
-
-    assert comment
-    variables = re.findall(r":\{\?(\w+)\}", text)
-    assert {*variables} >= {"schema", *REQUIRED[script], *OTHERS[script]}
-    assert [name for name in variables if not re.search(rf"\b{name}\b", comment[0])] == []
-    required = "".join(f" -v {name}=\\S+" for name in REQUIRED[script])
-    assert re.search(rf"psql{required}.* -f {script}\n", comment[0])
-    code = re.sub(r"^(--|\\).*\n", "", text, flags=re.MULTILINE)
-    assert re.findall(r"(?<![:\[]):(?![:'\]])\S+", code) == []
-
-
-@each_script
 def test_it_refuses_what_is_missing_or_no_value(shared: Database, script: str) -> None:
     variables = variables_of(shared, script)
     for missing in variables:
@@ -368,23 +352,6 @@ def test_explain_says_by_what_a_memory_is_filtered_out(database: Database) -> No
         assert (found["recalled"], found["of_memories"]) == ("f", "4")
         assert float(found["similarity"]) == pytest.approx(0.7071, abs=1e-4)
         assert float(found["recency"]) == pytest.approx(0.3679, abs=1e-3)
-
-
-def test_explain_what_is_not_known_of_a_memory(database: Database) -> None:
-    ageless = database.add("ageless", created_at=None, embedding=NORTH)
-    blind = database.add("Ines in Oslo", entities=["Ines", "Oslo"])
-    entities = '{Ines,Oslo,"a, b",Quay}'
-
-    needed = explained(database, blind, query=NORTH, profile="last_access")
-    assert needed["filtered_by"] == "has no embedding, which this profile requires"
-    of_old = explained(database, ageless, like=ageless, as_of=days_ago(3))
-    assert (of_old["recency"], of_old["rank"]) == ("0.500000", "1")
-    tiered = explained(database, blind, profile="tiered", query_entities=entities)
-    assert tiered["entity_overlap"] == "0.500000"
-    theirs = database.add("theirs", agent="another")
-    unknown = database.run("explain_memory.sql", agent=AGENT, memory=theirs)
-    assert unknown.code == 3
-    assert "memory must be the id of a memory of this agent" in unknown.errors
 
 
 def test_decaying_this_week(database: Database) -> None:

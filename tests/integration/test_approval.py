@@ -114,15 +114,6 @@ def test_what_waits_changes_nothing_of_what_is_recalled(
     assert mine.recalled() == ["Rome", "tea"]  # no longer Oslo, as if Rome were said again
 
 
-def test_two_of_one_text_are_not_both_approved(mine: Owner) -> None:
-    ids = [mine.add(awaiting("tea")) for _ in range(2)]
-
-    with pytest.raises(DuplicateMemory):
-        mine.approve(ids)
-    assert mine.approve(ids[1]) == 1
-    assert mine.add(north("tea")) == ids[1]
-
-
 def test_what_takes_the_place_of_another_is_approved_first(mine: Owner) -> None:
     rome, oslo = mine.add(north("Rome")), mine.add(awaiting("Oslo"))
 

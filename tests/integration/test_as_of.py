@@ -45,17 +45,6 @@ def test_what_is_dated_ahead_is_seen_now_with_age_zero(mine: Owner, profile: str
     assert mine.count() == 1
 
 
-def test_the_moment_asked_about_does_not_move_the_last_retrieval(mine: Owner) -> None:
-    memory_id = mine.add(north("a", created_at=before(3)))
-
-    mine.search(NORTH, as_of=before(1))
-
-    memory = mine.get(memory_id)
-    assert memory is not None
-    assert memory.last_accessed_at is not None
-    assert memory.last_accessed_at > before(0.5)
-
-
 @pytest.mark.parametrize("profile", profiles.BUILT_IN)
 def test_a_retrieval_after_the_moment_asked_about_is_not_seen(mine: Owner, profile: str) -> None:
     for degrees, days in ((0, 30), (20, 3), (40, 1)):

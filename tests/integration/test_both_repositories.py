@@ -18,7 +18,7 @@ from sqlalchemy import Engine
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory, RetentionPolicy
-from pgrecall.errors import EmbedderRequired, InvalidVector, MemoryNotFound, SupersessionConflict
+from pgrecall.errors import InvalidVector, MemoryNotFound, SupersessionConflict
 from tests.calls import OF_ALL, operations, shown
 from tests.integration.conftest import OWNED, Work, in_transaction
 from tests.integration.support import NORTH, at, awaited, contents, read, sql
@@ -241,14 +241,6 @@ def test_an_asynchronous_repository_runs_other_embedders_in_a_thread(
     assert contents(repo.search(A, "text 2", k=1)) == ["two 2"]
     assert len(threads) == 2
     assert threading.main_thread() not in threads
-
-
-def test_without_an_embedder_both_say_so(
-    engine: Engine, async_engine: AsyncEngine, loop: asyncio.Runner
-) -> None:
-    for repo in (MemoryRepository(engine), awaited(AsyncMemoryRepository(async_engine), loop.run)):
-        with pytest.raises(EmbedderRequired):
-            repo.search(A, "text")
 
 
 WRITTEN = ("add", "add_many", "search", "consolidate", "maintenance.run")

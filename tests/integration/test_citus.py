@@ -30,7 +30,6 @@ from pgrecall import (
 from pgrecall.core.ids import new_id
 from pgrecall.errors import InputError, MigrationFailed, SchemaOutdated
 from pgrecall.migrate.connecting import database_url
-from pgrecall.scoring.profiles import BUILT_IN
 from pgrecall.scoring.signals import Recency, Similarity
 from pgrecall.service.studio_methods import StudioMethods
 from tests.calls import CALLS, OF_ALL, PROCEDURES
@@ -38,7 +37,7 @@ from tests.integration.citus import URL, distributed, on_citus, one_and_several_
 from tests.integration.conftest import empty
 from tests.integration.support import NOW, at, awaited, before
 from tests.integration.test_both_repositories import (
-    CASES,
+    EACH,
     Case,
     Embeds,
     EmbedsLater,
@@ -117,8 +116,7 @@ def emptied(session: psycopg.Connection) -> Iterator[None]:
     empty(session)
 
 
-@pytest.mark.parametrize("kind", ["sync", "async"])
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(("kind", "case"), EACH, ids=[f"{kind}-{case.name}" for kind, case in EACH])
 def test_an_operation_does_the_same_and_stays_on_the_node_of_its_owner(
     coordinator: Engine,
     repositories: dict[str, MemoryRepository],
@@ -183,7 +181,7 @@ FUNCTIONS = [
 COMMITTING = [call for calls in PROCEDURES.values() for call in calls]
 
 
-@pytest.mark.parametrize("in_transaction", [False, True], ids=["autocommit", "transaction"])
+@pytest.mark.parametrize("in_transaction", [False, True])
 def test_every_function_answers_in_psql(
     session: psycopg.Connection, coordinator: Engine, in_transaction: bool
 ) -> None:
@@ -234,26 +232,19 @@ def shortest(query: str, texts: list[str]) -> list[float]:
 
 
 QUESTIONS: dict[str, Callable[[MemoryRepository], Any]] = {
-    **{one: partial(ranked, profile=one) for one in BUILT_IN},
+    **{one: partial(ranked, profile=one) for one in ("hybrid", "trust")},
     "ties": lambda r: r.search("ada", profile="five_factor", **ALL | {"teams": ["green", "red"]}),
-    "a session": lambda r: r.search("ada", "red 3", expand_session=1, min_score=0.1, **ALL),
     "linked": lambda r: r.search("ada", "red 3", expand=2, **ALL),
     "filtered": lambda r: r.search(
         "ada", "blue 3", where=r.memories.c.importance > 0.4, tags=["x"], **ALL
     ),
-    "a context": lambda r: [
-        one.hit
-        for one in r.context("ada", "blue 3", where=r.memories.c.importance > 0.4, **ALL).packed
-    ],
     "a context of sessions": lambda r: [
         one.hit for one in r.context("ada", "blue 3", expand_session=1, diversity=0.3, **ALL).packed
     ],
-    "tagged": lambda r: [one.hit for one in r.context("ada", "blue 3", tags=["x"], **ALL).packed],
     "reranked": lambda r: r.search("ada", "red 3", rerank=shortest, **ALL),
     "decayed": lambda r: r.search("ada", "red 3", profile=DECAYING, **ALL),
     "by a number in metadata": lambda r: r.search("ada", "red 3", profile=VIEWED, **ALL),
     "diverse": lambda r: r.search("ada", "red 3", **ALONE, diversity=0.5),
-    "explained": partial(explained, memory=3),
     "explained, of a team": partial(explained, memory=109, min_score=0.9),
     "explained, beside a hit": partial(explained, memory=204, expand_session=1),
 }
@@ -294,13 +285,10 @@ def one_and_several(
 
 
 IN_PSQL = {
-    "recall": "recall('ada', '{query}', {asked})",
     "recall, with its signals": "recall('ada', '{query}', {asked}, profile => 'five_factor')",
     "a session": "recall('ada', '{query}', {asked}, expand_session => 1, min_score => 0.1)",
     "filtered": "recall('ada', '{query}', {asked}, tags => '{{x}}', min_trust => 0)",
-    "a context": "context('ada', '{query}', {asked}, max_similarity => 0.99)",
     "a context of sessions": "context('ada', '{query}', {asked}, expand_session => 1)",
-    "relevant": "context('ada', '{query}', {asked}, min_relevance => 0.3)",
     "explained": "explain('ada', '{memory}', '{query}', {asked}, expand_session => 1)",
 }
 

@@ -250,16 +250,6 @@ def test_a_change_by_a_transaction_begun_before_the_cluster_was_read_counts(
     assert mine.count(statuses=["consolidated"]) == 0
 
 
-def test_what_was_retrieved_meanwhile_is_consolidated_all_the_same(mine: Owner) -> None:
-    ids = mine.add_many(["0", "1", "2"])
-
-    def summarise(_: list[str]) -> str:
-        mine.touch(ids)
-        return "1.5"
-
-    assert len(mine.consolidate(summarise, more_than=0)) == 1
-
-
 class TooDifficultError(Exception):
     pass
 

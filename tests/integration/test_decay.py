@@ -91,19 +91,6 @@ def test_a_product_of_tiny_numbers_is_0_and_no_error(mine: Owner) -> None:
     assert 0 < hit.signals["decay"] < SMALLEST_SHARE
 
 
-def test_one_half_life_is_that_of_the_signal_or_else_of_the_decay() -> None:
-    both = Profile(
-        "both",
-        {Similarity(): 0.5, Recency(rate=0.1): 0.5},
-        decay=Decay(Recency(half_life=9, half_lives_by_tier={"short": 1.0}), floor=0.2),  # type: ignore[arg-type]
-    )
-    alone = Profile("alone", {Similarity(): 1}, decay=both.decay)
-
-    assert both.with_half_life(3).decay == both.decay
-    assert both.with_half_life(3).find(Recency) == Recency(half_life=3)
-    assert alone.with_half_life(3).decay == Decay(Recency(half_life=3), floor=0.2)
-
-
 def test_the_function_of_a_profile_decays_too(own_url: str) -> None:
     given: dict[str, Any] = {
         "importance": 0.4,

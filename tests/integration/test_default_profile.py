@@ -237,27 +237,6 @@ def test_a_server_for_models_obeys(engine: Engine, own_url: str) -> None:
     assert sql(engine, accessed) == [(4,)]
 
 
-def test_stores_of_frameworks_obey(engine: Engine, own_url: str) -> None:
-    langchain = pytest.importorskip("pgrecall.langchain")
-    langgraph = pytest.importorskip("pgrecall.langgraph")
-    repo = MemoryRepository(engine, embedder=Bags())
-    migrate.set_default_profile(own_url, "trust")
-
-    def signals(**given: Any) -> set[str]:
-        retriever = langchain.RecallRetriever(repository=repo, agent_id=A, **given)
-        return set(retriever.invoke("tea")[0].metadata["pgrecall"]["signals"])
-
-    assert signals() == SIGNALS["trust"]
-    assert signals(profile="tiered") == SIGNALS["tiered"]
-    store = langgraph.RecallStore(repo, fields=["text"])
-    store.put(("zoe",), "1", {"text": "tea"})
-    [item] = store.search(("zoe",), query="tea")
-    by_trust, by_hybrid = (
-        repo.search("zoe", "tea", profile=name)[0].score for name in ("trust", "hybrid")
-    )
-    assert item.score == pytest.approx(by_trust, abs=1e-6) != pytest.approx(by_hybrid, abs=1e-6)
-
-
 def test_an_installed_profile_can_be_the_default_and_then_stays(
     command: Run, engine: Engine, own_url: str, empty_url: str, tmp_path: Path
 ) -> None:

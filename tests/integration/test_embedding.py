@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import numpy as np
 import pytest
-from sqlalchemy import Engine, NullPool, create_engine, event, text
+from sqlalchemy import Engine, NullPool, create_engine, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory, migrate
-from pgrecall.core.embedders import AsyncEmbedder, Embedder, model_name
+from pgrecall.core.embedders import AsyncEmbedder, Embedder
 from pgrecall.errors import (
     EmbedderMismatch,
     EmbedderRequired,
@@ -107,20 +106,6 @@ def test_bad_input_is_found_before_anything_is_embedded(mine: Owner, compass: Co
     assert (compass.documents, compass.queries) == ([], [])
 
 
-def test_an_embedder_may_return_arrays(shared_engine: Engine, agent: str) -> None:
-    class Arrays(Compass):
-        def embed_documents(self, texts: list[str]) -> Any:
-            return np.array(super().embed_documents(texts), dtype=np.float32)
-
-        def embed_query(self, text: str) -> Any:
-            return np.array(super().embed_query(text))
-
-    mine = Owner(shared_engine, agent, embedder=Arrays())
-    mine.add_many(["10", "80"])
-
-    assert contents(mine.search("70")) == ["80", "10"]
-
-
 @pytest.mark.parametrize("made", [AsyncCompass, BothCompass])
 def test_asynchronous_methods_are_awaited(shared_url: str, agent: str, made: type[Any]) -> None:
     embedder = made()
@@ -144,14 +129,6 @@ def test_an_embedder_is_told_by_its_methods(shared_engine: Engine) -> None:
     assert not isinstance(Compass(), AsyncEmbedder)
     assert isinstance(AsyncCompass(), AsyncEmbedder)
     assert not isinstance(AsyncCompass(), Embedder)
-
-
-@pytest.mark.parametrize(
-    ("embedder", "name"),
-    [(Compass(), "compass-1"), (object(), None), (type("Odd", (), {"model": 7})(), None)],
-)
-def test_the_models_name_is_read_where_there_is_one(embedder: object, name: str | None) -> None:
-    assert model_name(embedder) == name
 
 
 # The model
@@ -194,25 +171,6 @@ def test_the_first_embedder_is_recorded_and_another_refused(
             refused.search("a", "10")
     assert contents(refused.search("a", NORTH, touch=False)) == ["10"], "a vector needs no embedder"
     assert contents(fresh(database_url, Nameless()).search("a", "10")) == ["10"]
-
-
-def test_a_call_costs_nothing_more_once_the_layout_is_cached(
-    engine: Engine, database_url: str
-) -> None:
-    repo = MemoryRepository(engine, embedder=Compass())
-    repo.add("a", "10")
-    sent: list[str] = []
-
-    @event.listens_for(engine, "before_cursor_execute")
-    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        sent.append(statement)
-
-    repo.add("a", "20")
-    repo.search("a", "20", touch=False)
-
-    reads = ("claim_embedding_model(", "pgrecall.embedding_model")
-    assert len(sent) >= 2
-    assert [one for one in sent if any(read in one for read in reads)] == []
 
 
 def test_what_cannot_be_stored_records_nothing(engine: Engine, database_url: str) -> None:

@@ -113,18 +113,6 @@ def test_characters_of_an_entity_mean_themselves_in_every_script(mine: Owner) ->
         assert found(owner, not_there) == set(), entity
 
 
-def test_an_entity_of_many_memories_counts_once(mine: Owner) -> None:
-    entities = {f"both {n}": ["Ann", "Bob"] for n in range(3)}
-    entities |= {"half": ["Ann", "Nemo"], "none": ["Nemo"], "nothing": []}
-    mine.add_many([north(text, entities=names) for text, names in entities.items()])
-
-    hits = asked(mine, "Ann met Bob")
-
-    signals = {hit.memory.content: hit.signals["entity_overlap"] for hit in hits}
-    both = {f"both {n}": 1.0 for n in range(3)}
-    assert signals == {**both, "half": 0.5, "none": 0.0, "nothing": 0.0}
-
-
 def test_entities_of_teams_are_found_when_the_teams_are_asked(mine: Owner) -> None:
     red, blue = (f"{mine.name}-{color}" for color in ("red", "blue"))
     erin = Owner(mine.bind, red, embedder=Deaf())  # another agent, named like a team
@@ -147,19 +135,6 @@ def test_at_most_32_are_taken_and_the_longest_first(mine: Owner) -> None:
     know(mine, names)
 
     assert found(mine, " ".join(names)) == set(names[-32:])
-
-
-def test_entities_given_are_taken_instead(mine: Owner) -> None:
-    know(mine, ["Ann", "Bob"])
-
-    def signals(entities: Sequence[str] | None, query: Any = "Ann") -> dict[str, float]:
-        hits = mine.search(query, profile="tiered", query_entities=entities, touch=False)
-        return {hit.memory.entities[0]: hit.signals["entity_overlap"] for hit in hits}
-
-    assert signals(None) == {"Ann": 1, "Bob": 0}
-    assert signals(["Bob"]) == {"Ann": 0, "Bob": 1}
-    assert signals([]) == {"Ann": 0, "Bob": 0}
-    assert signals(None, NORTH) == {"Ann": 0, "Bob": 0}, "a vector has no text"
 
 
 @pytest.mark.parametrize(

@@ -243,19 +243,6 @@ def test_pack_chooses_what_the_model_chooses(shared_engine: Engine) -> None:
     assert min(verdicts.values()) > CASES / 20, verdicts
 
 
-def test_pack_by_its_defaults_packs_by_score_and_stops_after_three(shared_engine: Engine) -> None:
-    def packed(costs: str) -> object:
-        [(verdicts,)] = sql(
-            shared_engine,
-            "SELECT string_agg(verdict, ' ' ORDER BY place) FROM pgrecall.pack("
-            f"'{{0.9,0.8,0.7,0.6,0.5,0.4}}', '{costs}', '{{a,b,c,d,e,f}}', 10, 20)",
-        )
-        return verdicts
-
-    assert packed("{5,6,6,5,6,1}") == "packed too_long too_long packed too_long too_long"
-    assert packed("{5,6,6,6,1,1}") == "packed too_long too_long too_long stopped stopped"
-
-
 def test_sums_beyond_an_integer_are_no_error(shared_engine: Engine) -> None:
     most = 2**31 - 1
     costs = [most, most, most, 1]

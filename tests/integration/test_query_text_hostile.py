@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, create_engine
 
 from pgrecall import MemoryRepository
-from pgrecall.errors import InputError, PgRecallError
+from pgrecall.errors import InputError
 from tests.integration.owner import north
 from tests.integration.support import NORTH, read, sql
 
@@ -188,18 +188,4 @@ def test_as_much_text_as_there_is_room_for_can_be_remembered_and_asked_for(
         assert read(repo, "large", added).content == text
         hits = repo.search("large", query_text=text[:300], profile="hybrid", touch=False)
         assert {hit.memory.id for hit in hits} == {added, *also}
-        connection.rollback()
-
-
-@pytest.mark.usefixtures("untouched")
-def test_a_caller_who_goes_on_in_its_transaction_can(impatient: Engine) -> None:
-    """What is refused was never sent, so the transaction is as it was."""
-    with impatient.connect() as connection:
-        repo = MemoryRepository(connection)
-        for given in ({"query_text": "\0"}, {"text": "\ud800"}, {"text": 5}):
-            bad: dict[str, Any] = given
-            with pytest.raises(PgRecallError):
-                repo.search(AGENT, NORTH, **bad)
-
-        assert len(repo.search(AGENT, NORTH, text="fire", touch=False)) == 1
         connection.rollback()

@@ -17,7 +17,6 @@ from psycopg.rows import dict_row
 from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository, NewMemory, profiles
-from pgrecall.core.resources import sql_folder
 from pgrecall.errors import InputError, InvalidProfile, UnknownName
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.ranking.arguments import SearchArguments
@@ -160,20 +159,14 @@ def test_what_statement_returns_runs_as_the_search_does(
     assert [row["score"] for row in rows] == pytest.approx([hit.score for hit in hits], abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_statement_refuses_what_it_does_not_know(connection: Connection) -> None:
+    for arguments, message in (
         ("'nothing'", "unknown statement 'nothing'; known are search"),
         ("'search', '{tag}'", "unknown option 'tag'; known are all_entities"),
-        ("'search', profile => 'none'", "unknown profile 'none'"),
-    ],
-)
-def test_statement_refuses_what_it_does_not_know(
-    connection: Connection, arguments: str, message: str
-) -> None:
-    with pytest.raises(DatabaseError, match=message) as refused:
-        connection.execute(f"SELECT pgrecall.statement({arguments})".encode())
-    assert refused.value.sqlstate == "PM007"
+    ):
+        with pytest.raises(DatabaseError, match=message) as refused:
+            connection.execute(f"SELECT pgrecall.statement({arguments})".encode())
+        assert refused.value.sqlstate == "PM007"
 
 
 OF_ONE = (
@@ -293,26 +286,3 @@ def test_psql_scores_linked_memories_of_a_team_by_the_words_of_all(
     assert [hit.steps for hit in hits].count(1) == 1
     assert [row["id"] for row in rows] == [hit.memory.id for hit in hits]
     assert [row["score"] for row in rows] == pytest.approx([hit.score for hit in hits], abs=1e-6)
-
-
-def test_the_files_keep_to_their_form() -> None:
-    """A mark ends a bracketed condition, a join or a column, or an entry of a list; a line has at
-    most 100 columns besides its mark; and every file is used and says in a comment what it is."""
-    folder = sql_folder() / "statements"
-    texts = {path.stem: path.read_text("utf-8") for path in folder.glob("*.sql")}
-    used = {
-        *re.findall(
-            r"^--(?:with|then|begin)\b.*? (\w+)(?: --\?.*)?$",
-            "\n".join(texts.values()),
-            re.MULTILINE,
-        )
-    }
-    statements = {name for name, text in texts.items() if "\n--then " in text} | {"options"}
-    for path in folder.rglob("*.sql"):
-        lines = path.read_text("utf-8").splitlines()
-        assert lines[0].startswith("-- "), path.name
-        assert path.parent.name == "parts" or path.stem in used | statements, path.name
-        for line in lines:
-            text, _, mark = line.partition(" --? ")
-            assert len(text) <= 100, (path.name, text)
-            assert re.fullmatch(r"[!\w ]*", mark), (path.name, line)

@@ -4,7 +4,7 @@ the same is told by test_profiles_agree."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from math import exp, fsum
 from typing import Any, NamedTuple
 
@@ -236,27 +236,3 @@ def test_each_profile_has_the_weights_of_its_system() -> None:
     assert {round(fsum(weights.values()), 15) for weights in WEIGHTS.values()} == {1}
     [similarity] = [s for s in LAST.signals if isinstance(s, Similarity)]
     assert similarity.required
-
-
-@pytest.mark.parametrize("profile", profiles.BUILT_IN.values(), ids=profiles.BUILT_IN)
-def test_signals_and_scores_lie_in_0_and_1(profile: Profile) -> None:
-    shares = ("usefulness", "importance", "confidence", "trust")
-    best: dict[str, Any] = {
-        **dict.fromkeys((*shares, "similarity", "keyword"), 1),
-        "created_at": NOW,
-        "last_accessed_at": NOW,
-        "retrieval_count": 10**9,
-        "entities": ["a"],
-        "query_entities": ["a"],
-        "query_time": (NOW, NOW + timedelta(days=1)),
-    }
-    first = datetime(1, 1, 2, tzinfo=UTC)
-    worst: dict[str, Any] = {**dict.fromkeys(shares, 0), "similarity": -1}
-    worst |= {"created_at": first, "last_accessed_at": first}
-
-    highest, lowest = score(profile, best, as_of=NOW), score(profile, worst, as_of=NOW)
-
-    assert set(highest.signals.values()) == {1.0}
-    assert highest.score == pytest.approx(1, abs=1e-12)
-    assert lowest.score == pytest.approx(0, abs=1e-4)  # a hyperbola never ends
-    assert all(0 <= value < 1e-3 for value in lowest.signals.values())

@@ -19,7 +19,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.errors import DatabaseReadOnly, InputError
-from pgrecall.execution import telemetry
 from tests.integration.compass import North
 from tests.integration.support import NORTH, at
 
@@ -176,24 +175,3 @@ def test_durations_are_in_seconds_and_without_the_embedder(
     whole = (span.end_time - span.start_time) / 1e9
     assert embedding > 0
     assert 0 < point.sum <= whole - embedding
-
-
-def test_a_job_is_in_no_histogram(repo: MemoryRepository, providers: Providers) -> None:
-    repo.maintenance.run(dry_run=True)
-
-    names = {one.attributes["db.operation.name"] for one in points(providers[1])}
-    assert "run._due" in names
-    assert "run" not in names
-
-
-def test_an_api_that_takes_no_bounds_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    """OpenTelemetry before 1.30, which another package may have brought along."""
-
-    class Meter:
-        def create_histogram(self, name: str, unit: str, description: str) -> str:
-            return name
-
-    monkeypatch.setattr(metrics, "get_meter", lambda name: Meter())
-
-    _, histogram = telemetry._instruments.__wrapped__()
-    assert str(histogram) == "db.client.operation.duration"

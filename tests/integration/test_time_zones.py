@@ -15,21 +15,16 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from mcp.client.client import Client
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, JudgedQuery, MemoryRepository, Profile, score
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.errors import InputError, UnknownName
-from pgrecall.langchain import RecallRetriever
-from pgrecall.langgraph import RecallStore
-from pgrecall.mcp import memory_server
 from pgrecall.scoring.signals import Recency, Time
 from tests.integration.commands import Run, make_once, runner
 from tests.integration.owner import Owner, north, plain
 from tests.integration.serving import Service
 from tests.integration.support import NORTH
-from tests.integration.test_mcp import Compass, answer, refusal
 
 KIRITIMATI, PAGO_PAGO = "Pacific/Kiritimati", "Pacific/Pago_Pago"  # +14:00 and -11:00
 NEW_YORK, BERLIN = "America/New_York", "Europe/Berlin"
@@ -216,44 +211,3 @@ def test_a_request_names_it(service: Service, agent: str) -> None:
         field = document["components"]["schemas"][body]["properties"]["timezone"]
         assert [one["type"] for one in field["anyOf"]] == ["string", "null"]
         assert "Europe/Berlin" in field["description"]
-
-
-def test_a_model_names_it_or_the_server_has_one(
-    shared_url: str, shared_repo: MemoryRepository, agent: str
-) -> None:
-    shared_repo.add(agent, north("Zoe plays the cello", created_at=NIGHT))
-
-    async def session() -> None:
-        engine = create_async_engine(shared_url.replace("postgresql:", "postgresql+psycopg:"))
-        repo = AsyncMemoryRepository(engine, embedder=Compass(), timezone=PAGO_PAGO)
-        asked = {"query": "Which instrument does Zoe play, the cello?"}
-        async with Client(memory_server(repo, agent)) as client:
-            for zone, used in ((None, PAGO_PAGO), (KIRITIMATI, KIRITIMATI)):
-                named = asked if zone is None else {**asked, "timezone": zone}
-                found = await answer(client, "recall_context", **named)
-                assert dates_in(found["text"]) == [DATES[used]]
-            said = await refusal(client, "recall_context", **asked, timezone="Mars")
-            assert "unknown time zone 'Mars'" in said
-        await engine.dispose()
-
-    asyncio.run(session())
-
-
-def test_a_retriever_and_a_store_pass_it_on(shared_engine: Any, agent: str) -> None:
-    repo = MemoryRepository(shared_engine, embedder=Compass())
-    moments = {"before": may(NEW_YORK)[0] - timedelta(hours=1), "within": may(NEW_YORK)[0]}
-    for name, one in moments.items():
-        repo.add(agent, north(name, created_at=one))
-    options = {"dates": "auto", "timezone": NEW_YORK}
-    retriever = RecallRetriever(
-        repository=repo, agent_id=agent, profile=BY_TIME, as_of=AS_OF, arguments=options
-    )
-
-    found = retriever.invoke("the cello in May")
-
-    assert [one.page_content for one in found] == ["within", "before"]
-    assert found[1].metadata["pgrecall"]["score"] < 1
-    store = RecallStore(repo, profile=BY_TIME, dates="auto", timezone="Mars")
-    store.put((agent,), "1", {"text": "a cello"})
-    with pytest.raises(UnknownName, match="unknown time zone 'Mars'"):
-        store.search((agent,), query="the cello in May")

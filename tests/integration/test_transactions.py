@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.core.ids import new_id
 from pgrecall.errors import DatabaseConflict, InputError
-from tests.integration.support import NORTH, read, stored
+from tests.integration.support import NORTH, stored
 from tests.migrations.asking import wait_until_blocked
 
 
@@ -31,17 +31,6 @@ def test_a_batch_undone_by_a_savepoint_can_be_added_again(engine: Engine) -> Non
         session.commit()
 
     assert stored(engine, "agent") == 1
-
-
-def test_the_callers_own_statements_share_the_transaction(engine: Engine) -> None:
-    with Session(engine) as session:
-        repo = MemoryRepository(session)
-        memory_id = repo.add("agent", NewMemory("a", embedding=NORTH, importance=0.1))
-        session.execute(repo.memories.update().values(importance=0.9))
-        assert read(repo, "agent", memory_id).importance == 0.9
-        session.rollback()
-
-    assert stored(engine, "agent") == 0
 
 
 def test_a_repository_works_on_nothing_else(engine: Engine, async_engine: AsyncEngine) -> None:

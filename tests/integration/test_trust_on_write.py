@@ -223,25 +223,3 @@ def test_edited_defaults_hold_for_what_is_written_then(mine: Owner) -> None:
     ]
     mine.update(ids[1], tier="medium")
     assert mine.read(ids[1]).expires_at == now(mine) + 10 * DAY
-
-
-def test_without_any_defaults_a_memory_lasts_and_is_trusted_as_one_of_unknown_kind(
-    mine: Owner, add: Add
-) -> None:
-    for table in ("component_reputations", "output_type_defaults", "tier_defaults"):
-        mine.sql(f"DELETE FROM pgrecall.{table}")
-    memories = [
-        plain("named", component="hunter", tier="short"),
-        plain("decays", output_type="action", trust=0.8),
-    ]
-
-    named, decays = add(mine, memories)
-
-    assert_trusted(mine.read(named), expected_parts(memories[0], 0.70))
-    assert [mine.read(one).tier for one in (named, decays)] == ["short", "long"]
-    assert [mine.read(one).expires_at for one in (named, decays)] == [None, None]
-    mine.touch(decays)
-    later = mine.read(decays).last_accessed_at + timedelta(hours=168)  # type: ignore[operator]
-    hits = mine.search(profile="trust", as_of=later, touch=False)
-    [trust] = [hit.signals["trust"] for hit in hits if hit.memory.id == decays]
-    assert trust == pytest.approx(0.4)

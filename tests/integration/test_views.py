@@ -142,16 +142,6 @@ def test_memories_of_every_status_count_and_deleted_ones_do_not(
     assert_told(sql(module_engine, QUERY, owner=agent), expected(left))
 
 
-def test_a_word_counts_once_for_a_memory_and_a_stop_word_never(
-    repo: MemoryRepository, agent: str, module_engine: Engine
-) -> None:
-    repo.add_many(agent, memories(["Tea, TEA, téa and teas!", "rain", "the of and", "!!!"]))
-
-    found = sql(module_engine, QUERY, owner=agent)
-
-    assert [one[:2] for one in found] == [("rain", 1), ("tea", 1)]
-
-
 def test_an_agent_and_a_team_of_one_name_and_others_are_kept_apart(
     repo: MemoryRepository, agent: str, module_engine: Engine
 ) -> None:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, TypedDict
-
-import pytest
 
 from pgrecall.core import limits
-from pgrecall.core.checks import SHARE, K, Needs, Number, arguments_of, checked, descriptions
+from pgrecall.core.checks import K, descriptions
 from pgrecall.core.resources import sql_folder
-from pgrecall.errors import InputError
 from pgrecall.memories.listing import MOST
 from pgrecall.migrate.repeatable import files
 from pgrecall.ranking.arguments import SearchArguments
@@ -39,31 +35,6 @@ def test_the_page_of_limits_has_the_numbers_that_hold() -> None:
         [said] = [limit for what, limit in rows.items() if re.match(rf"{begin}\b|{begin}$", what)]
         found = [int(one.replace(",", "")) for one in re.findall(r"\d[\d,]*\d|\d", said)]
         assert found[: len(numbers)] == numbers, begin
-
-
-class Own(TypedDict, total=False):
-    share: Annotated[float | None, SHARE, Needs(("whole",), "needs a whole")]
-    """The share."""
-    whole: int
-    flag: bool
-
-
-def test_an_entry_is_a_type_a_check_and_what_it_needs() -> None:
-    table = arguments_of(Own)
-
-    assert table["share"] == (float, Number(0, 1), Needs(("whole",), "needs a whole"), True)
-    assert checked(Own, {"share": None}) == {}
-    assert checked(Own, {"share": 1e-200, "whole": 3}) == {"share": 0.0, "whole": 3}
-    assert checked(Own, {"share": 0.5}, also=("whole",)) == {"share": 0.5}
-    for wrong, said in (
-        ({"share": 0.5}, "share needs a whole"),
-        ({"share": 0.5, "whole": 0}, "share needs a whole"),
-        ({"share": 2, "whole": 1}, "share must lie within 0 and 1, got 2"),
-        ({"flag": None}, "flag must be True or False, got None"),
-    ):
-        with pytest.raises(InputError, match=said):
-            checked(Own, wrong)
-    assert descriptions(Own) == {"share": "The share."}
 
 
 def test_every_argument_has_a_docstring() -> None:
