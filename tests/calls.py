@@ -35,7 +35,7 @@ from pgrecall import (
 )
 from pgrecall.context.assembled import Packed
 from pgrecall.evaluation.results import ProfileEvaluation
-from pgrecall.memories.owner_count import OwnerCount
+from pgrecall.memories.listing import OwnerCount
 from pgrecall.scoring.profiles import BUILT_IN
 from tests.integration.support import at as angle
 from tests.methods import method

@@ -9,7 +9,7 @@ from sqlalchemy import create_engine
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository
-from pgrecall.execution.namespace import Namespace
+from pgrecall.execution.method import Namespace
 
 _NOWHERE = "postgresql+psycopg://nobody@127.0.0.1:1/none"
 NOWHERE = MemoryRepository(create_engine(_NOWHERE))

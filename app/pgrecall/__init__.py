@@ -9,8 +9,11 @@ if TYPE_CHECKING:
     from pgrecall.context.styles import Style
     from pgrecall.core.embedders import AsyncEmbedder, Embedder, LocalEmbedder
     from pgrecall.core.memory import Memory, MemoryChanges, NewMemory, NewMemoryDict
-    from pgrecall.core.model_embedders import FastEmbedEmbedder, SentenceTransformersEmbedder
-    from pgrecall.core.openai_embedder import OpenAIEmbedder
+    from pgrecall.core.model_embedders import (
+        FastEmbedEmbedder,
+        OpenAIEmbedder,
+        SentenceTransformersEmbedder,
+    )
     from pgrecall.core.rerankers import Rerank, Reranker
     from pgrecall.errors import (
         DatabaseConflict,
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
         SupersessionConflict,
         UnknownName,
     )
-    from pgrecall.evaluation.judged_query import JudgedQuery
+    from pgrecall.evaluation.checked_query import JudgedQuery
     from pgrecall.evaluation.queries_file import load_queries, save_queries
     from pgrecall.evaluation.relevance_thresholds import Floor
     from pgrecall.evaluation.results import Evaluation
@@ -55,11 +58,10 @@ if TYPE_CHECKING:
     from pgrecall.lifecycle.link import Link
     from pgrecall.lifecycle.maintenance import MaintenanceRun, MaintenanceTask
     from pgrecall.lifecycle.retention import RetentionPolicy
-    from pgrecall.memories.added import Added
-    from pgrecall.memories.batch import Batch
+    from pgrecall.memories.added import Added, Batch
     from pgrecall.memories.file_export import export_file
     from pgrecall.memories.importing import Imported, import_file
-    from pgrecall.memories.page import Page
+    from pgrecall.memories.listing import Page
     from pgrecall.migrate.moving_in import import_from
     from pgrecall.rank_index.index import RankIndex, RankIndexStatus
     from pgrecall.ranking.hits import Hits
@@ -82,7 +84,7 @@ if TYPE_CHECKING:
         Usefulness,
     )
     from pgrecall.search.explanation import Explanation
-    from pgrecall.search.query_plan import QueryPlan
+    from pgrecall.search.planning import QueryPlan
 
 __all__ = [
     "Added",
@@ -184,8 +186,7 @@ _MODULES = {
     "context.styles": "Style",
     "core.embedders": "AsyncEmbedder Embedder LocalEmbedder",
     "core.memory": "Memory MemoryChanges NewMemory NewMemoryDict",
-    "core.model_embedders": "FastEmbedEmbedder SentenceTransformersEmbedder",
-    "core.openai_embedder": "OpenAIEmbedder",
+    "core.model_embedders": "FastEmbedEmbedder OpenAIEmbedder SentenceTransformersEmbedder",
     "core.rerankers": "Rerank Reranker",
     "errors": "DatabaseConflict DatabaseError DatabaseReadOnly DatabaseTimeout "
     "DatabaseUnavailable DuplicateMemory EmbedderMismatch EmbedderRequired "
@@ -193,9 +194,9 @@ _MODULES = {
     "InvalidVector MemoryNotFound MigrationFailed NotCompliant PgRecallError "
     "PgvectorUnusable SchemaError SchemaMissing SchemaOutdated SchemaTooNew "
     "ServerInUse SupersessionConflict UnknownName",
-    "evaluation.relevance_thresholds": "Floor",
-    "evaluation.judged_query": "JudgedQuery",
+    "evaluation.checked_query": "JudgedQuery",
     "evaluation.queries_file": "load_queries save_queries",
+    "evaluation.relevance_thresholds": "Floor",
     "evaluation.results": "Evaluation",
     "evaluation.tuned": "Tuning",
     "execution": "AsyncMemoryRepository MemoryRepository",
@@ -207,11 +208,10 @@ _MODULES = {
     "lifecycle.link": "Link",
     "lifecycle.maintenance": "MaintenanceRun MaintenanceTask",
     "lifecycle.retention": "RetentionPolicy",
-    "memories.added": "Added",
-    "memories.batch": "Batch",
+    "memories.added": "Added Batch",
     "memories.file_export": "export_file",
     "memories.importing": "Imported import_file",
-    "memories.page": "Page",
+    "memories.listing": "Page",
     "migrate.moving_in": "import_from",
     "rank_index.index": "RankIndex RankIndexStatus",
     "ranking.hits": "Hits",
@@ -223,7 +223,7 @@ _MODULES = {
     "scoring.signals": "Confidence EntityOverlap Frequency Importance Keyword "
     "Recency Similarity Time Trust Usefulness",
     "search.explanation": "Explanation",
-    "search.query_plan": "QueryPlan",
+    "search.planning": "QueryPlan",
 }
 """Module → those of its names that can be imported from here."""
 _SUBMODULES = {

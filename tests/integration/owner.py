@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, text
 
 from pgrecall import MaintenanceRun, Memory, MemoryRepository, NewMemory
 from pgrecall.core.embedders import Embedder
-from pgrecall.execution.namespace import Namespace
+from pgrecall.execution.method import Namespace
 from pgrecall.lifecycle.event import Event
 from tests.integration.support import NORTH, contents
 

@@ -14,7 +14,7 @@ from uuid import UUID
 from sqlalchemy import Engine, text
 
 from pgrecall import AsyncMemoryRepository, Memory, MemoryRepository, ScoredMemory
-from pgrecall.execution.namespace import Namespace
+from pgrecall.execution.method import Namespace
 from tests.conftest import DIMENSIONS
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)

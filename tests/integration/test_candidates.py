@@ -24,8 +24,8 @@ from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.scoring.signals import Curve, Importance, Keyword, Similarity
 from pgrecall.search import shortlisting
-from pgrecall.search.candidate_list import Candidates
-from pgrecall.service.studio_methods import StudioMethods
+from pgrecall.search.shortlisting import Candidates
+from pgrecall.service.bodies import StudioMethods
 from tests.integration.support import NOW, at, before
 from tests.integration.test_profiles_agree import AGENT, TEAMS, World, about, world_at
 

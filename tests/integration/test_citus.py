@@ -31,7 +31,7 @@ from pgrecall.core.ids import new_id
 from pgrecall.errors import InputError, MigrationFailed, SchemaOutdated
 from pgrecall.migrate.connecting import database_url
 from pgrecall.scoring.signals import Recency, Similarity
-from pgrecall.service.studio_methods import StudioMethods
+from pgrecall.service.bodies import StudioMethods
 from tests.calls import CALLS, OF_ALL, PROCEDURES
 from tests.integration.citus import URL, distributed, on_citus, one_and_several_nodes
 from tests.integration.conftest import empty

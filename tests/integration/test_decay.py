@@ -15,7 +15,7 @@ from pgrecall import Decay, NewMemory, Profile, Recency, Similarity, score
 from pgrecall.core.display import Bar
 from pgrecall.core.limits import SMALLEST_SHARE
 from pgrecall.migrate.score_function import readable
-from pgrecall.scoring.hit_grid import hit_grid
+from pgrecall.scoring.scored_memory import hit_grid
 from pgrecall.scoring.signals import MAX_RATE, Importance
 from tests.integration.owner import Owner, plain
 from tests.integration.recalling import DECAYING, install

@@ -46,7 +46,7 @@ SIGNALS = {
 @pytest.fixture(autouse=True)
 def notices_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Running programs look the profile up in each call, and not after some seconds."""
-    monkeypatch.setattr("pgrecall.execution.row_cache.TTL_SECONDS", 0.0)
+    monkeypatch.setattr("pgrecall.execution.invocation.TTL_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -288,10 +288,10 @@ def test_only_the_owner_sets_it_and_readers_obey(engine: Engine, own_url: str) -
 def test_a_program_notices_a_change_after_some_seconds(
     monkeypatch: pytest.MonkeyPatch, engine: Engine, own_url: str
 ) -> None:
-    monkeypatch.setattr("pgrecall.execution.row_cache.TTL_SECONDS", 3600.0)
+    monkeypatch.setattr("pgrecall.execution.invocation.TTL_SECONDS", 3600.0)
     repo = MemoryRepository(engine)
     assert used(repo.search(A, NORTH)) == "hybrid"
     migrate.set_default_profile(own_url, "trust")
     assert used(repo.search(A, NORTH)) == "hybrid"
-    monkeypatch.setattr("pgrecall.execution.row_cache.TTL_SECONDS", 0.0)
+    monkeypatch.setattr("pgrecall.execution.invocation.TTL_SECONDS", 0.0)
     assert used(repo.search(A, NORTH)) == "trust"

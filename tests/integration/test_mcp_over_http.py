@@ -139,7 +139,7 @@ def test_nothing_of_another_owner_is_shown_or_changed(
 
     talk(f"{service.url}/mcp", service.key(agent, scope=scope), said)
     with pytest.MonkeyPatch.context() as patch:  # a route that forgot whose a memory is
-        patch.setattr("pgrecall.service.bearer.Key.owns", lambda self, owner: True)
+        patch.setattr("pgrecall.service.key_cache.Key.owns", lambda self, owner: True)
         seen = service.client(agent).post(f"/mcp?owner={other}", json=CALL, headers=JSON)
     assert seen.json()["result"]["structuredContent"]["memories"] == []
     [kept] = service.repo.list(other)

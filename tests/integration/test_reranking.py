@@ -25,7 +25,7 @@ from pgrecall import (
     ScoredMemory,
 )
 from pgrecall.errors import InputError
-from pgrecall.execution import reranking
+from pgrecall.execution import asking
 from tests.integration.conftest import Transaction
 from tests.integration.support import NORTH, at, awaited, contents, sql
 from tests.integration.test_plans import sent
@@ -280,7 +280,7 @@ def test_a_reranker_that_fails_does_not_lose_the_search(
 def test_calls_that_never_end_do_not_pile_up(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reranking, "_free", BoundedSemaphore(1))
+    monkeypatch.setattr(asking, "_free", BoundedSemaphore(1))
     ends, begun = Event(), Event()
 
     def hangs(query: str, texts: list[str]) -> list[float]:

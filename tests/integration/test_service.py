@@ -19,10 +19,10 @@ from pgrecall import LocalEmbedder, profiles
 from pgrecall.core.vectors import components_of
 from pgrecall.errors import PgRecallError
 from pgrecall.scoring.profile_file import as_values
-from pgrecall.service.bearer import Key
-from pgrecall.service.connections import MAX_HEAD
 from pgrecall.service.gate import MAX_READ_BODY, Gate
+from pgrecall.service.key_cache import Key
 from pgrecall.service.problems import STATUSES, to_problem
+from pgrecall.service.shutdown import MAX_HEAD
 from tests.integration.serving import MOST, TEA, Service, Slow, gated, service_on, settings, stored
 from tests.unit.test_layers import CLASSES, ROOT
 
@@ -420,7 +420,7 @@ def test_headers_end_by_size_and_what_follows_a_request_is_counted_anew(service:
 def test_headers_and_bodies_that_do_not_end_are_closed(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pgrecall.service.connections.HEAD_SECONDS", 0.2)
+    monkeypatch.setattr("pgrecall.service.shutdown.HEAD_SECONDS", 0.2)
     body = b"POST /search HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"
     for parts, answers in (
         ((), 0),

@@ -74,7 +74,7 @@ def test_connections_are_shared_and_memories_are_not(either_way: Service) -> Non
             assert [one["memory"]["content"] for one in found] == [f"{owner} drinks tea"]
     assert clients["ada"].get(f"/memories/{ids['bob']}").status_code == 404
     with pytest.MonkeyPatch.context() as patch:  # a route that forgot whose a memory is
-        patch.setattr("pgrecall.service.bearer.Key.owns", lambda self, owner: True)
+        patch.setattr("pgrecall.service.key_cache.Key.owns", lambda self, owner: True)
         seen = clients["ada"].get("/memories?owner=bob").json()["memories"]
     assert seen == []
 

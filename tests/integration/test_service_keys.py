@@ -158,7 +158,7 @@ def test_the_database_itself_shows_a_request_its_own_owners_only(
     both = service.client("bob", "mallory")
     assert both.post("/search", params={"owner": "bob"}, json={"query": SECRET}).json()["results"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pgrecall.service.bearer.Key.owns", lambda self, owner: True)
+        patch.setattr("pgrecall.service.key_cache.Key.owns", lambda self, owner: True)
         mallory = service.client("mallory")
         found = mallory.post("/search", params={"owner": "bob"}, json={"query": SECRET}).json()
         assert found["results"] == []

@@ -58,7 +58,7 @@ def test_created_at_left_out_is_the_databases_now_and_none_is_unknown(
 def test_a_batch_of_several_parts_is_stored_whole_and_its_ids_come_in_input_order(
     mine: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pgrecall.memories.insert._PART", 100)
+    monkeypatch.setattr("pgrecall.memories.adding._PART", 100)
     batch = [plain("given", id=uuid4()), *(plain(f"memory {i % 230}") for i in range(250))]
 
     ids = mine.add_many(batch)

@@ -31,7 +31,7 @@ from pgrecall.errors import (
     UnknownName,
 )
 from pgrecall.execution.inspection import LAYOUTS, schema_missing
-from pgrecall.memories.list_statement import page
+from pgrecall.memories.listing import page
 from pgrecall.memories.ordering import Ordering
 from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.filters import Filters

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pgrecall import JudgedQuery
 from pgrecall.evaluation.checked_query import CheckedQuery, checked_query
-from pgrecall.evaluation.query_split import folds_of
+from pgrecall.evaluation.tuning import folds_of
 
 ANSWER = UUID(int=1)
 

@@ -19,8 +19,8 @@ from pgrecall.cli.memory_ids import short_ids
 from pgrecall.cli.output import Output, console
 from pgrecall.cli.parsers import option
 from pgrecall.schema import DEFAULT_SCHEMA
-from pgrecall.scoring.hit_grid import hit_grid
 from pgrecall.scoring.profiles import DEFAULT
+from pgrecall.scoring.scored_memory import hit_grid
 
 app = App()
 

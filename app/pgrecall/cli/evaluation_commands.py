@@ -14,9 +14,9 @@ from pgrecall.cli.parsers import argument, option
 from pgrecall.core.display import Cell, Part, Tone, plain
 from pgrecall.core.quoting import listed
 from pgrecall.errors import InputError, PgRecallError
-from pgrecall.evaluation.evaluation_grid import evaluation_grids, floor_grids
-from pgrecall.evaluation.judged_query import JudgedQuery
+from pgrecall.evaluation.checked_query import JudgedQuery
 from pgrecall.evaluation.queries_file import load_queries
+from pgrecall.evaluation.results import evaluation_grids, floor_grids
 from pgrecall.evaluation.tuned import Tuning
 from pgrecall.execution import MemoryRepository
 from pgrecall.scoring import profiles

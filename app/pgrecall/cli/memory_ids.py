@@ -13,8 +13,7 @@ from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import require_name
 from pgrecall.errors import InputError, MemoryNotFound
 from pgrecall.execution import MemoryRepository
-from pgrecall.execution.method import method
-from pgrecall.execution.namespace import Namespace, R_co
+from pgrecall.execution.method import Namespace, R_co, method
 from pgrecall.ranking.composing import reads
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner, require_owners

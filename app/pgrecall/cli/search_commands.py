@@ -15,7 +15,7 @@ from pgrecall.context.styles import STYLES
 from pgrecall.core.dates import period_record, period_text
 from pgrecall.core.display import Verbatim
 from pgrecall.ranking.hits import rerank_record, rerank_text
-from pgrecall.scoring.hit_grid import hit_grid
+from pgrecall.scoring.scored_memory import hit_grid
 from pgrecall.search.explanation import Explanation
 
 app = App()

@@ -34,14 +34,13 @@ from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
-from pgrecall.ranking.touched import touched
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.search.reordering import chosen as chosen_reranker
 from pgrecall.search.reordering import judge, reordered
 from pgrecall.search.scatter_gather import ALL_AT_ONCE, scatter_gather
-from pgrecall.search.searching import hit, hits_of_search, require_strategy
+from pgrecall.search.searching import hit, hits_of_search, require_strategy, touched
 
 MAX_RESERVES = 100
 
@@ -67,43 +66,26 @@ def context(
 ) -> Operation[Context]:
     """The agent's best memories for a query, as text for a prompt of at most `max_tokens`.
 
-    One statement ranks as `search` does, with the same arguments, and packs: best first, at most k.
-    A memory that does not fit into the rest of the budget is skipped; after three in a row,
-    packing stops. `consider` is how many ranked memories are looked at: by default 3 · k but at
-    most 80 (or k), 80 where `reserve` or `max_similarity` may skip more, and no fewer than a
-    reranker judges.
+    Ranks as `search` does, with the same arguments, and packs the best first, at most k. A memory
+    that does not fit into the rest is skipped; after three in a row, packing stops. `consider` is
+    how many ranked memories are looked at: by default 3 · k but at most 80 (or k), and 80 where
+    `reserve` or `max_similarity` may skip more.
 
-    Memories below `min_score` or `min_relevance` are left out. The default floor of relevance is
-    the profile's; 0 turns it off. If no memory reaches it, the context is empty and `empty_because`
-    says why.
+    The default of `min_relevance` is the profile's floor; 0 turns it off. If no memory reaches it,
+    the context is empty, and `empty_because` says why.
 
-    `reserve` keeps shares of the budget for types of memory, such as {"fact": 0.5}. Others may only
-    use what the memories of that type leave. `max_similarity`, say 0.92, leaves out a memory that
-    is more similar than that to one already packed. With `diversity` d in [0, 1) the next memory is
-    the one with the greatest (1 - d) · score - d · similarity to the nearest packed memory (maximal
-    marginal relevance, Carbonell and Goldstein 1998). With `expand_session` the turns beside a
-    memory follow it, nearest first, as far as they fit; they do not count towards k.
+    `reserve` keeps shares of the budget for types of memory, such as {"fact": 0.5}.
+    `max_similarity`, say 0.92, leaves out what is more similar than that to a memory already
+    packed. `diversity` d in [0, 1) chooses next what has the greatest (1 - d) · score -
+    d · similarity to the nearest one packed (maximal marginal relevance, Carbonell and Goldstein
+    1998). Turns that `expand_session` adds follow their memory and do not count towards k.
 
-    `style` is plain, markdown, xml or a Style of your own. Memories are grouped by type in a fixed
-    order, and turns of a session stay together in theirs. Each memory starts with a marker, its
-    date (20261122) in `timezone` and, where it changes, its type; the marker also ends the text.
-    The marker is made from all that the text says, and occurs nowhere else in it: the same memories
-    give the same text. `legend` of the result explains the marks to a model. A memory's text cannot
-    end its block or imitate another: control characters and characters that change the
-    direction of writing become U+FFFD, and invisible ones, such as joiners and tags, are removed,
-    even from emoji that need them.
+    `style` is plain, markdown, xml or a Style of your own. The same memories give the same text,
+    and none of them can end its block or imitate another. `legend` of the result explains the marks
+    to a model. The text is counted by the repository's `token_counter`.
 
-    The whole text is counted by the repository's `token_counter` and never exceeds `max_tokens` by
-    that count. The default counter estimates: it is higher than a model's tokenizer for ordinary
-    text and lower for emoji and base64. Give the repository your model's tokenizer to keep a limit
-    exactly. If the text turns out longer than its parts were counted, it is packed again.
-
-    `touch` counts a retrieval of each memory in the text, as `search` does.
-
-    `rerank` is that of `search`: the best `top` of the memories considered are packed in its order,
-    the others after them. Memories below a floor are not judged, and turns that `expand_session`
-    adds follow their hit. It does not go with `diversity`, which weighs scores. `reranked` and
-    `rerank_note` of the result say whether the order is the reranker's.
+    `touch` counts a retrieval of each memory in the text. `rerank` is that of `search`, and packs
+    in the reranker's order; it does not go with `diversity`.
 
     Raises InputError and its children.
     """

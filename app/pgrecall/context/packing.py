@@ -10,7 +10,7 @@ from uuid import UUID
 from pgrecall.context.styles import CATEGORY_PIECES, LINE_BREAKS, MAX_CATEGORY_LENGTH, Added, Style
 from pgrecall.core.steps import Run
 from pgrecall.core.tokens import PIECES
-from pgrecall.rank_index.sources import Sources
+from pgrecall.rank_index.index import Sources
 from pgrecall.rank_index.strategy import over_candidates
 from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.search_parameters import Search

@@ -19,7 +19,6 @@ from pgrecall.core.vectors import VectorLike
 
 TEAM: Final = "team:"
 """Prefix of the stored id of a team. An agent's id must not begin with it."""
-"""The field of NewMemory that is no column of a memory."""
 
 
 class Unset(Enum):

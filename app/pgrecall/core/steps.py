@@ -7,12 +7,14 @@ once, and the synchronous and the asynchronous repository both execute its steps
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from pgrecall.core.statement import Statement
+from pgrecall.errors import DatabaseError
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -152,3 +154,18 @@ def needs(mode: Mode | Callable[..., Mode]) -> Callable[[F], F]:
         return operation
 
     return with_mode
+
+
+@contextmanager
+def says_how_far(done: Callable[[], str]) -> Iterator[None]:
+    """Adds what a job has done to an error of the database that ends it.
+
+    Only for jobs of which each part is a transaction, and that go on when they are called again.
+    What the database refused, it refuses again until somebody has changed something.
+    """
+    try:
+        yield
+    except DatabaseError as error:
+        once = ", once the cause is gone" if type(error) is DatabaseError else ""
+        error.args = (f"{error}. {done()}; the same call goes on from there{once}",)
+        raise

@@ -14,8 +14,7 @@ from uuid import UUID
 from pgrecall.core.rerankers import Rerank
 from pgrecall.core.steps import Ask, Operation, Run
 from pgrecall.core.vectors import HalfVector, as_text
-from pgrecall.evaluation.checked_query import CheckedQuery
-from pgrecall.evaluation.prepared_queries import by_owner, searched_owners
+from pgrecall.evaluation.checked_query import CheckedQuery, by_owner, searched_owners
 from pgrecall.ranking.composing import executes
 from pgrecall.ranking.entities import known_entities
 from pgrecall.ranking.filters import Filters

@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
-from typing import Unpack
+from inspect import iscoroutine, iscoroutinefunction
+from typing import Any, Unpack
 from uuid import UUID
 
 from pgrecall.core import checks
 from pgrecall.core.checks import K
+from pgrecall.core.quoting import shortened
 from pgrecall.core.rerankers import Rerank, Reranker
 from pgrecall.core.steps import READS_TOGETHER, Operation, needs
 from pgrecall.core.validation import (
     in_list,
+    require_callable,
     require_count,
 )
 from pgrecall.errors import InputError
 from pgrecall.evaluation.batches import Asked
 from pgrecall.evaluation.bootstrap import intervals
-from pgrecall.evaluation.checked_query import CheckedQuery
-from pgrecall.evaluation.judged_query import JudgedQuery
-from pgrecall.evaluation.prepared_queries import (
+from pgrecall.evaluation.checked_query import (
+    CheckedQuery,
+    JudgedQuery,
     answered,
     by_owner,
     prepared,
     searched_owners,
     with_vectors,
 )
-from pgrecall.evaluation.ranks import metrics, ranks
+from pgrecall.evaluation.ranks import metrics, ranks, rerank_ranks, reranker_of
 from pgrecall.evaluation.relevance_thresholds import evaluate_floors
-from pgrecall.evaluation.reporting import OnProgress, Reporting
-from pgrecall.evaluation.reranked_ranks import rerank_ranks, reranker_of
 from pgrecall.evaluation.results import (
     FEWEST_OWNERS,
     METRICS,
@@ -51,6 +52,39 @@ from pgrecall.scoring import profiles as built_in
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile
 from pgrecall.scoring.signals import Keyword, Signal, Similarity
+
+OnProgress = Callable[[int, int], Any]
+
+
+@dataclass
+class Reporting:
+    """Counts what is done, and reports it. Raises InputError for a function that is awaited."""
+
+    method: str
+    on_progress: OnProgress | None
+    of: int = 0
+    done: int = 0
+
+    def __post_init__(self) -> None:
+        given = self.on_progress
+        require_callable("on_progress", given)
+        if iscoroutinefunction(given) or iscoroutinefunction(type(given).__call__):
+            raise self._cannot_be_awaited()
+
+    def add(self, steps: int = 1) -> None:
+        """So many steps more are done."""
+        self.done += steps
+        reported = None if self.on_progress is None else self.on_progress(self.done, self.of)
+        if iscoroutine(reported):
+            reported.close()
+            raise self._cannot_be_awaited()
+
+    def _cannot_be_awaited(self) -> InputError:
+        return InputError(
+            f"on_progress of {self.method} is called within a transaction and cannot be awaited; "
+            f"pass a plain function, got {shortened(self.on_progress)}"
+        )
+
 
 REPORTED_TOGETHER = 10
 """Queries of a statement where progress is reported: what all have in common is computed for each
@@ -80,30 +114,23 @@ def evaluate(
 ) -> Operation[Evaluation]:
     """Measures how well profiles find what answers the queries: recall@k, MRR and nDCG@k.
 
-    `profiles` are by default the one of a search that names none.
-
     Every profile ranks all memories of the agent and of `teams` for every query, exactly as
-    `search` does, in one statement for all queries of a moment. A query is asked at its own
-    `as_of`, or else the one given here, or else now. Its period is its own, or the one that its
-    text names, as in a search. Filters and thresholds are those of `search`. No retrieval is
-    counted.
+    `search` does, with its filters and thresholds. `profiles` are by default the one of a search
+    that names none. A query is asked at its own `as_of`, or else the one given here, or else now.
+    No retrieval is counted.
 
-    Similarity alone, keyword alone and hybrid are measured too (`Evaluation.baselines`). Means are
-    compared with those of the first profile, with a 95 % interval of the mean difference by paired
-    bootstrap. The same `seed` gives the same interval. With fewer than ten queries no difference is
-    called clear.
+    Means are compared with those of the first profile, with a 95 % interval of the mean difference
+    by paired bootstrap; the same `seed` gives the same interval. Similarity alone, keyword alone
+    and hybrid are measured too (`Evaluation.baselines`).
 
     Queries may concern several agents: each is ranked among the memories of its own `agent_id`, or
     of `agent_id` given here. If `agent_id` or `agents` are given, queries about others are refused.
     From five owners on, intervals are over owners, each with all its queries.
 
     With `rerank`, as `search` has it, `profiles` are measured after the reranker, under the name
-    <name>_reranked, and compared with the baselines and the first profile without it. It is called
-    for each query and profile, in the transaction; `not_reranked` counts how often the order by
-    score stood. `floors` do not know it.
-
-    Queries without an answer do not count in the means. `floors` says, for each `min_relevance`,
-    how many of them return nothing by the first profile, and how much recall that costs.
+    <name>_reranked. Queries without an answer count in `floors` alone, which says, for each
+    `min_relevance`, how many of them return nothing by the first profile, and how much recall that
+    costs.
 
     `on_progress(done, of)` is called after every few queries and must be a plain function. With
     `rerank` each query is counted twice.

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pgrecall.core.steps import READS, VERB, Operation, needs
 from pgrecall.core.validation import require_bool, require_id, require_query
-from pgrecall.evaluation.judged_query import JudgedQuery
+from pgrecall.evaluation.checked_query import JudgedQuery
 from pgrecall.memories.event_fields import note
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner

@@ -14,8 +14,7 @@ from pgrecall.core.memory import TEAM
 from pgrecall.core.quoting import LONGEST, did_you_mean, listed, path_of, shortened
 from pgrecall.core.validation import require_name
 from pgrecall.errors import InputError
-from pgrecall.evaluation.checked_query import checked_query
-from pgrecall.evaluation.judged_query import JudgedQuery
+from pgrecall.evaluation.checked_query import JudgedQuery, checked_query
 from pgrecall.memories.lines import lines_of, naming_line
 from pgrecall.memories.record import id_of_source
 

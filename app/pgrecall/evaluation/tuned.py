@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pgrecall.core.display import Column, Displayed, Grid, Part, line, numbers, text_of
-from pgrecall.evaluation.evaluation_grid import evaluation_grids, metric_names
-from pgrecall.evaluation.results import Difference, Evaluation
+from pgrecall.evaluation.results import Difference, Evaluation, evaluation_grids, metric_names
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profile_file import as_values
 

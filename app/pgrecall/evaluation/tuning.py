@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import partial
+from random import Random
 from typing import Unpack
 from uuid import UUID
 
@@ -15,15 +16,22 @@ from pgrecall.core.steps import Ask, Mode, Operation, needs
 from pgrecall.core.validation import require_aware, require_count
 from pgrecall.errors import InputError
 from pgrecall.evaluation.batches import Asked
-from pgrecall.evaluation.checked_query import CheckedQuery
-from pgrecall.evaluation.evaluating import baselines, count_missing, evaluation_of
-from pgrecall.evaluation.judged_query import JudgedQuery
+from pgrecall.evaluation.checked_query import (
+    CheckedQuery,
+    JudgedQuery,
+    answered,
+    prepared,
+    with_vectors,
+)
+from pgrecall.evaluation.evaluating import (
+    OnProgress,
+    Reporting,
+    baselines,
+    count_missing,
+    evaluation_of,
+)
 from pgrecall.evaluation.pairs import Pairs, drawn
-from pgrecall.evaluation.prepared_queries import answered, prepared, with_vectors
-from pgrecall.evaluation.query_split import folds_of, question_key
-from pgrecall.evaluation.ranks import Ranks, metrics, ranks
-from pgrecall.evaluation.reporting import OnProgress, Reporting
-from pgrecall.evaluation.reranked_ranks import rerank_ranks, reranker_of
+from pgrecall.evaluation.ranks import Ranks, metrics, ranks, rerank_ranks, reranker_of
 from pgrecall.evaluation.results import Evaluation
 from pgrecall.evaluation.tuned import Tuning
 from pgrecall.evaluation.weight_search import Space, searched
@@ -62,18 +70,12 @@ def tune(
 
     What is found is judged by queries that did not choose it. The queries are split into `folds`,
     copies of a question together; with several owners, the owners are split. Each fold is ranked by
-    what the other folds find, exactly as by `evaluate`. The result is what all queries find.
-    Candidates are compared by mean nDCG over all ranks, less a penalty for the weight that moves,
-    which is larger if there are few queries.
+    what the other folds find, exactly as by `evaluate`. The result is what all queries find, by
+    mean nDCG over all ranks, less a penalty for the weight that moves.
 
-    A signal that is the same for all memories keeps its weight, since the queries say nothing about
-    it. `Tuning.proposed` is None unless nDCG@k rises. `verdict` and `summary` say how good the
-    evidence is, and `held_out` has the figures.
-
-    `start` is by default the default profile. `agents`, `dates` and `timezone` are those of
-    `evaluate`, and so is `rerank`: it judges in the evaluation, not while candidates are chosen.
-    The same `seed` gives the same result. `on_progress(done, of)` is called between steps and must
-    be a plain function.
+    A signal that is the same for all memories keeps its weight. `Tuning.proposed` is None unless
+    nDCG@k rises. `start` is by default the default profile. The other arguments are those of
+    `evaluate`; `rerank` judges in the evaluation, not while candidates are chosen.
 
     Raises InputError and its children.
     """
@@ -190,3 +192,30 @@ def _require_enough(checked: Sequence[CheckedQuery], *, different: bool = False)
         raise InputError(
             f"tuning needs at least {FEWEST_QUERIES} judged queries, got {number}{ones}"
         )
+
+
+def question_key(query: CheckedQuery) -> Hashable:
+    """A key that is equal for copies of one question, which must be in the same part."""
+    words = None if query.query_text is None else _plain(query.query_text)
+    if isinstance(query.query, str):
+        return query.agent_id, _plain(query.query), words
+    if query.vector is not None:
+        return query.agent_id, tuple(query.vector.to_list()), words
+    # Without a vector or text, a query consists of its moment and entities.
+    return query.agent_id, words or (query.as_of, tuple(query.query_entities or ()))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def folds_of(checked: Sequence[CheckedQuery], folds: int, seed: int) -> list[int]:
+    """The fold of each query. If several owners have queries, each owner is in one fold, or else
+    each question. Folds have about the same number of them; there are fewer folds if there are
+    fewer owners or questions."""
+    owners = [query.agent_id for query in checked]
+    units: list[Hashable] = [*owners] if len({*owners}) > 1 else [*map(question_key, checked)]
+    different = list(dict.fromkeys(units))
+    Random(seed).shuffle(different)
+    fold = {unit: place % folds for place, unit in enumerate(different)}
+    return [fold[unit] for unit in units]

@@ -32,11 +32,14 @@ from pgrecall.errors import (
     InputError,
 )
 from pgrecall.execution.asking import Tools, aanswer
-from pgrecall.execution.copying import acopy_rows
 from pgrecall.execution.driver import (
     SENDING_VECTORS,
+    Settings,
+    acopy_rows,
     binary_results,
     is_observed,
+    is_spoiled,
+    needs_none,
     row_maker,
     send_vectors,
 )
@@ -45,13 +48,13 @@ from pgrecall.execution.error_mapping import (
     cannot_count,
     cause_of,
     interruption,
+    is_stale,
     mapped_error,
+    may_execute_again,
+    may_repeat,
 )
 from pgrecall.execution.inspection import require_psycopg
-from pgrecall.execution.invocation import NO_REPLICA, RELEASE, ConnectionRequest, Invocation
-from pgrecall.execution.retries import pause
-from pgrecall.execution.stale_plans import is_stale, may_execute_again, may_repeat
-from pgrecall.execution.transactions import Settings, is_spoiled, needs_none
+from pgrecall.execution.invocation import NO_REPLICA, RELEASE, ConnectionRequest, Invocation, pause
 from pgrecall.schema import DEFAULT_SCHEMA, tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import checked_profile

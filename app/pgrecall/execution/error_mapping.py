@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import psycopg
+from psycopg.pq import TransactionStatus
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, PendingRollbackError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -27,7 +30,6 @@ from pgrecall.errors import (
     SupersessionConflict,
     UnknownName,
 )
-from pgrecall.execution.stale_plans import is_stale, psycopg_error
 
 DATABASE_ERRORS = (PoolTimeout, PendingRollbackError, DBAPIError, psycopg.Error, StatementError)
 """The errors that psycopg and SQLAlchemy raise."""
@@ -213,3 +215,39 @@ def mapped_error(error: Exception, *, in_doubt: bool = False) -> BaseException:
 def _first_line(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return cut(lines[0]) if lines else type(error).__name__
+
+
+def psycopg_error(error: BaseException | None) -> psycopg.Error | None:
+    """The error of psycopg, which SQLAlchemy may have wrapped; None for any other."""
+    original = error.orig if isinstance(error, DBAPIError) else error
+    return original if isinstance(original, psycopg.Error) else None
+
+
+def is_stale(error: BaseException | None) -> bool:
+    """True if the statement's prepared plan, or a function that it calls, has been replaced."""
+    cause = psycopg_error(error)
+    if cause is None:
+        return False
+    if cause.sqlstate == "0A000":  # messages may be translated
+        return cause.diag.source_function == "RevalidateCachedQuery"
+    if cause.sqlstate == "42804":  # the rows of a function that has another type by now
+        return cause.diag.source_file == "attmap.c"
+    return cause.sqlstate == "XX000" and "cache lookup failed for function" in str(cause)
+
+
+def may_execute_again(connection: Connection, driver: Any, error: BaseException) -> bool:
+    """True if the failed statement is stale and was a transaction of its own.
+
+    psycopg then discards all prepared statements of the connection, after the next statement,
+    which must not be prepared. It would do so itself at a rollback, but autocommit has none.
+    """
+    if not is_stale(error) or connection.invalidated:
+        return False
+    driver._prepared.clear()
+    return bool(driver.info.transaction_status == TransactionStatus.IDLE)
+
+
+def may_repeat(connection: Connection) -> bool:
+    """True if a savepoint has restored the caller's transaction after a failed call."""
+    driver: Any = connection.connection.driver_connection
+    return bool(driver.info.transaction_status == TransactionStatus.INTRANS)

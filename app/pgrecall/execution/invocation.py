@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import random
 import sys
+import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -12,15 +14,15 @@ from inspect import signature
 from time import perf_counter
 from typing import Any, Generic, Self, TypeVar
 from uuid import UUID
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import Engine
 
 from pgrecall.context.assembled import Context
 from pgrecall.core.quoting import did_you_mean, shortened
-from pgrecall.core.steps import ALONE, EMBEDS, TRANSACTION, Ask, Copy, Mode, Run
-from pgrecall.execution.embedding_model import record_model, unrecorded_model
-from pgrecall.execution.inspection import LAYOUTS, inspect
-from pgrecall.execution.row_cache import kept
+from pgrecall.core.steps import ALONE, EMBEDS, TRANSACTION, Ask, Copy, Keep, Mode, Run
+from pgrecall.errors import DatabaseConflict, DatabaseUnavailable
+from pgrecall.execution.inspection import LAYOUTS, inspect, record_model, unrecorded_model
 from pgrecall.schema import Layout, Tables, tables
 from pgrecall.schema.verbs import lift_limits
 
@@ -294,3 +296,47 @@ def _with_advice(error: TypeError, start: partial[Any]) -> TypeError:
     taken = [name for name in signature(start.func).parameters if name != "tables"]
     unknown = [name for name in start.keywords if name not in taken]
     return TypeError(f"{error}{did_you_mean(unknown, taken)}" if unknown else str(error))
+
+
+MAX_ATTEMPTS = 6
+
+
+def pause(call: Invocation[Any], error: DatabaseConflict | DatabaseUnavailable) -> float | None:
+    """Seconds until the call is attempted again; None if it is not."""
+    if isinstance(error, DatabaseUnavailable):
+        reads = call.only_reads and call.may_retry and not call.counts
+        return 0.0 if call.ours and reads and call.is_connected and call.attempts == 1 else None
+    if not call.may_retry or call.attempts >= (MAX_ATTEMPTS if call.ours else 2):
+        return None
+    # Random, so that rivals do not meet again.
+    return random.uniform(0, 0.01 * 2 ** (call.attempts + 1))
+
+
+TTL_SECONDS = 5.0
+MAX_ENTRIES = 10_000
+"""Maximum number of cached statements of one engine. Beyond it, the cache is cleared."""
+
+_caches: WeakKeyDictionary[Engine, dict[Any, tuple[float, Any]]] = WeakKeyDictionary()
+
+
+def kept(engine: Engine, step: Run, keep: Keep) -> Generator[Run, Any, Any]:
+    """The rows if they are known and less than TTL_SECONDS old, or else those of the statement."""
+    entries = _caches.setdefault(engine, {})
+    if keep.anew:
+        entries.clear()
+    key = step.statement, repr(step.parameters)
+    at, rows = entries.get(key, (0.0, None))
+    if keep.outdated is not None:
+        if rows is not None and keep.outdated(rows):
+            del entries[key]
+        return rows
+    if keep.rows is not None:
+        rows = keep.rows
+    elif rows is not None and time.monotonic() - at < TTL_SECONDS:
+        return rows
+    else:
+        rows = yield step
+    if len(entries) >= MAX_ENTRIES:
+        entries.clear()
+    entries[key] = time.monotonic(), rows
+    return rows

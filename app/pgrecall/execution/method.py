@@ -16,17 +16,30 @@ from pgrecall.core.checks import as_written
 from pgrecall.core.memory import NEW_DEFAULTS, UNSET, MemoryChanges, MemoryFields, NewMemoryFields
 from pgrecall.core.steps import Job, Operation
 from pgrecall.execution.invocation import Invocation
-from pgrecall.execution.ranked_by import profile_argument, ranked_by
 from pgrecall.ranking.arguments import DEFAULTS
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.schema import Tables
+from pgrecall.scoring.profile import Profile
 
 if TYPE_CHECKING:
     from pgrecall.execution import asynchronous, synchronous
-    from pgrecall.execution.namespace import Namespace
 
+
+R_co = TypeVar("R_co", covariant=True)
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class Namespace(Generic[R_co]):
+    """Methods of a repository that belong together."""
+
+    _is_async = False
+
+    def __init__(self, repository: R_co) -> None:
+        one: Any = repository
+        self._tables, self._profile = one._tables, one._profile
+        self._run, self._work = one._run, one._work
+        self._is_async = one._is_async
 
 
 class LazyModule:
@@ -188,3 +201,22 @@ _SHOWN: Mapping[type, tuple[type, Mapping[str, Any]]] = {
     NewMemoryFields: (MemoryFields, NEW_DEFAULTS),
 }
 """Other keywords than those of a search: the TypedDict that they extend, and their defaults."""
+
+
+def profile_argument(operation: Callable[..., Any]) -> str | None:
+    """The argument of an operation or a job that names a profile; None if it does not rank."""
+    for name, parameter in signature(operation).parameters.items():
+        if parameter.kind is Parameter.VAR_KEYWORD:
+            return "profile" if "SearchArguments" in str(parameter.annotation) else None
+        if "Profile | str" in str(parameter.annotation):
+            return name
+    return None
+
+
+def ranked_by(
+    profile: Profile | None, argument: str | None, arguments: dict[str, Any]
+) -> dict[str, Any]:
+    """The arguments of a call, with the repository's profile if they name none."""
+    if profile is None or argument is None or arguments.get(argument) is not None:
+        return arguments
+    return {**arguments, argument: [profile] if argument == "profiles" else profile}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from sqlalchemy.exc import SQLAlchemyError
+
+from pgrecall.core.display import line
+from pgrecall.core.embedders import model_name
 from pgrecall.execution import synchronous
-from pgrecall.execution.method import LazyModule, method, method_of_job
-from pgrecall.execution.namespace import Namespace
-from pgrecall.execution.shown_repository import shown
+from pgrecall.execution.method import LazyModule, Namespace, method, method_of_job
 
 if TYPE_CHECKING:
     from pgrecall.context import assembling
@@ -62,6 +64,7 @@ else:
     explaining = LazyModule("search.explaining")
     planning = LazyModule("search.planning")
     searching = LazyModule("search.searching")
+
 
 R_co = TypeVar("R_co", covariant=True)
 M = TypeVar("M", bound="Methods")
@@ -191,17 +194,39 @@ class MemoryRepository(Methods, synchronous.Repository):
     transaction, and the caller commits or rolls back.
 
     `reads_from` is the engine of a replica of `bind`. Searches and other methods that only read
-    then run there, while retrievals are counted on `bind`. What was written just now may be missing
-    on the replica; `repository.primary` reads from `bind`. Jobs, `evaluation.evaluate` and
-    `evaluation.tune`, and `rank_indexes` use `bind` alone.
-
-    `schema` is the schema that `pgrecall migrate` created. `embedder` converts text to vectors, and
-    `token_counter` counts the tokens of texts. `entities`, a function from a text to names, finds
-    the entities of new memories that come without any. The logger `pgrecall` reports calls at
-    DEBUG, and those that take more than `slow_after` seconds at WARNING. Without `durable_touch`,
-    counting retrievals on an Engine does not wait for the disk: a crash of the server may lose the
-    last counts. `profile`, a Profile or the name of a built-in one, ranks in each call that names
-    none; without it the database's default does (`pgrecall profiles default`). `timezone` is the
-    users', such as "Europe/Berlin", for calls that give none; the argument of `search` says what it
-    changes. All methods raise PgRecallError and its children (`pgrecall.errors`).
+    then run there; `repository.primary` reads from `bind`. `schema` is the schema that
+    `pgrecall migrate` created. `embedder` converts text to vectors, and `token_counter` counts the
+    tokens of texts. `entities`, a function from a text to names, finds the entities of new memories
+    that come without any. Calls that take more than `slow_after` seconds are logged as warnings.
+    Without `durable_touch`, counting retrievals on an Engine does not wait for the disk.
+    `profile`, a Profile or the name of a built-in one, ranks in each call that names none, and
+    `timezone`, such as "Europe/Berlin", is that of calls that give none. All methods raise
+    PgRecallError and its children (`pgrecall.errors`).
     """
+
+
+def shown(repository: Any) -> str:
+    """The database without its password, the schema and the embedder."""
+    tables, embedder = repository._tables, repository._tools.embedder
+    of_teams = ", of teams" if tables.prefix else ""
+    written = "None"
+    if embedder is not None:
+        written = f"{type(embedder).__name__}({model_name(embedder) or ''!r})"
+    return (
+        f"{type(repository).__name__}({_database(repository._bind)!r}, schema={tables.schema!r}, "
+        f"embedder={line(written)}{of_teams})"
+    )
+
+
+def _database(bind: Any) -> str:
+    """user@host:port/database, as far as it is known. No other part of a URL is shown, since any
+    may hold a secret."""
+    try:
+        url = (bind.get_bind() if hasattr(bind, "get_bind") else bind).engine.url
+    except (AttributeError, SQLAlchemyError):  # a session without an engine
+        return "?"
+    hosts = url.host or url.query.get("host") or ""
+    host = hosts if isinstance(hosts, str) else ",".join(hosts)
+    user = f"{url.username}@" if url.username else ""
+    port = f":{url.port}" if url.port else ""
+    return line(f"{user}{host}{port}/{url.database or ''}")

@@ -17,14 +17,14 @@ from pgrecall.core.quoting import listed
 from pgrecall.core.steps import Ask
 from pgrecall.core.validation import require_bool
 from pgrecall.errors import InputError
-from pgrecall.execution import AsyncMemoryRepository, MemoryRepository, namespace
-from pgrecall.execution.method import method
+from pgrecall.execution import AsyncMemoryRepository, MemoryRepository
+from pgrecall.execution.method import Namespace as Methods
+from pgrecall.execution.method import R_co, method
 from pgrecall.execution.repository_pair import Call, Calls, RepositoryPair, all_pages, call
 from pgrecall.langgraph import items
 from pgrecall.langgraph.items import Items, Namespace
 from pgrecall.memories.item_rules import CONTENT_TYPE, OWNER_LABELS
-from pgrecall.memories.metadata_values import metadata_values
-from pgrecall.memories.owner_count import OwnerCount
+from pgrecall.memories.listing import OwnerCount, metadata_values
 from pgrecall.ranking.arguments import SearchArguments, require_known
 
 _ITEMS = {"content_types": [CONTENT_TYPE]}
@@ -36,7 +36,7 @@ Found = tuple[list[tuple[Memory, float | None]], bool | None]
 """Memories with their scores; None without a query."""
 
 
-class _Values(namespace.Namespace[namespace.R_co]):
+class _Values(Methods[R_co]):
     of = method(lambda: metadata_values)
 
 
@@ -54,15 +54,10 @@ class RecallStore(base.BaseStore):
     `fields` are the paths whose texts are embedded and compared with words, such as ["text"];
     "$" is the whole value as JSON. By default these are all texts and numbers of a value.
 
-    `ttl` is LangGraph's TTLConfig. An expired item is not returned, and `sweep_ttl` deletes it.
-
-    `owner_labels` is how many labels of a namespace name its agent. A search in a namespace with as
-    many labels is one search of one agent; one with fewer searches each agent below.
-    `owner_prefix` precedes the ids of all these agents. Items stored by another rule are not found.
-
-    `touch` counts a retrieval of each item that a search returns. The other arguments are those of
-    every search: `profile`, `weights`, `min_relevance` and so on (SearchArguments). The score of an
-    item is pgrecall's. Without an embedder, a query is compared by its words alone.
+    `ttl` is LangGraph's TTLConfig. `owner_labels` is how many labels of a namespace name its agent;
+    a search in one with fewer searches each agent below. `owner_prefix` precedes the ids of all
+    these agents. `touch` counts a retrieval of each item that a search returns. The other arguments
+    are those of every search (SearchArguments).
 
     Methods raise what those of the repositories raise, and LangGraph's InvalidNamespaceError.
     """

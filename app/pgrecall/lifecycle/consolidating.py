@@ -7,9 +7,8 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from pgrecall.core.interruption import says_how_far
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Ask, Job, Part
+from pgrecall.core.steps import Ask, Job, Part, says_how_far
 from pgrecall.core.validation import require_bool, require_callable
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.cluster import Cluster, Consolidation

@@ -8,10 +8,9 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from pgrecall.core.interruption import says_how_far
 from pgrecall.core.limits import MAX_BATCH
 from pgrecall.core.statement import Statement
-from pgrecall.core.steps import VERB, Ask, Job, Operation, Part, Run, needs
+from pgrecall.core.steps import VERB, Ask, Job, Operation, Part, Run, needs, says_how_far
 from pgrecall.core.validation import require_bool, require_callable, require_count, require_ids
 from pgrecall.errors import DatabaseError
 from pgrecall.lifecycle.erased import Erased

@@ -12,8 +12,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from pgrecall.core.ids import new_id
-from pgrecall.core.interruption import says_how_far
-from pgrecall.core.steps import VERB, Ask, Job, Operation, Part, needs
+from pgrecall.core.steps import VERB, Ask, Job, Operation, Part, needs, says_how_far
 from pgrecall.core.validation import require_bool, require_callable, require_seconds
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.retention import RetentionPolicy

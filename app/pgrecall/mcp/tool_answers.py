@@ -15,7 +15,7 @@ from pgrecall.context.styles import plain
 from pgrecall.core.limits import MAX_DEPTH
 from pgrecall.core.memory import Memory
 from pgrecall.memories.added import Added
-from pgrecall.memories.page import Page
+from pgrecall.memories.listing import Page
 from pgrecall.ranking.hits import Hits
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Self
 from uuid import UUID
+
+from pgrecall.errors import InputError
 
 Outcome = Literal["inserted", "known", "duplicate", "near_duplicate", "revived", "replaced"]
 
@@ -57,3 +60,19 @@ class Added(UUID):
     def __repr__(self) -> str:
         how = self.outcome if self.similarity is None else f"{self.outcome} {self.similarity:.3f}"
         return f"Added('{self}', {how})"
+
+
+class Batch(list[Added]):
+    """The ids of the memories of a batch, in its order, without the refused ones."""
+
+    __slots__ = ("refused",)
+
+    refused: Mapping[int, InputError]
+    """The error of each memory that was refused, by its position, counted from 0. Empty unless
+    `on_error="report"`."""
+
+    def __init__(
+        self, added: Iterable[Added] = (), *, refused: Mapping[int, InputError] | None = None
+    ) -> None:
+        super().__init__(added)
+        self.refused = {} if refused is None else refused

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Literal, Unpack, get_args
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal, Unpack, get_args
 from uuid import UUID
 
 from pgrecall.core.memory import NewMemory, NewMemoryDict, NewMemoryFields
-from pgrecall.core.steps import ALONE, Operation, needs
+from pgrecall.core.steps import ALONE, Operation, Run, needs
 from pgrecall.core.validation import in_list, require_one_of
 from pgrecall.errors import InputError, InvalidMemory
-from pgrecall.memories.added import Added
-from pgrecall.memories.batch import Batch
-from pgrecall.memories.embed import DuplicatePolicy, Policy, prepared
-from pgrecall.memories.incoming import as_new
-from pgrecall.memories.insert import stored, stored_batch
+from pgrecall.memories.added import Added, Batch
+from pgrecall.memories.embed import DuplicatePolicy, Incoming, Policy, prepared
+from pgrecall.memories.incoming import STORED_DEFAULTS, as_new
+from pgrecall.memories.memory_statements import (
+    DROP_STAGING,
+    Staged,
+    copy_staged,
+    create_staging,
+    remember,
+    remember_staged,
+    staged_fields,
+)
+from pgrecall.ranking.composing import UNFILTERED, reads
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 
@@ -43,38 +51,27 @@ def add(
 
     A memory with a `key` is identified by the key. Without one, two memories are the same if they
     have the same text (ignoring case, white space and Unicode form), memory_type and component, and
-    their validities overlap. Invalidated memories count as valid until they were invalidated.
-    Adding an id or a key that is already there changes nothing, so an add can safely be retried.
+    their validities overlap. Adding an id or a key that is already there changes nothing.
 
     `duplicates` decides what happens to a memory that is already there: "bump" counts a retrieval
-    of it, "keep" leaves it as it is, "replace" gives it all fields of the new one, and "allow"
-    stores the new one without looking. A bump counts as an access at the new memory's `created_at`:
-    `last_accessed_at` moves forward to it, but never past now, and not at all if it is unknown.
-
-    If the same memory is there but invalidated or expired, it is revived with the new one's
-    validity and expiry. If it was superseded, its successor is superseded in turn, and an event
-    records it. SupersessionConflict is raised if the new validity has passed and the successor
-    holds for that time.
+    of it, at the new one's `created_at`, "keep" leaves it as it is, "replace" gives it all fields
+    of the new one, and "allow" stores the new one without looking. One that is invalidated or
+    expired is revived. If it was superseded, its successor is superseded in turn;
+    SupersessionConflict is raised if the new validity has passed and the successor holds for it.
 
     With `near_duplicates`, say 0.92, the most similar active memory is treated as a duplicate if
-    its similarity is greater than that, even if the new memory has a key. This is exact and safe
-    with concurrent writers, but compares all of the agent's memories. It is refused at isolation
-    level REPEATABLE READ, which hides what others have just written.
+    its similarity is greater than that. This compares all of the agent's memories.
 
     `same_subject` of the result lists other active memories of the same `subject`, among its
-    newest 20. With `supersede_subject`, the new memory supersedes all of them in the same
-    transaction, as `supersede` does with one memory: of several writers about one subject, one
-    memory stays active. This is refused at REPEATABLE READ, too. A memory without a subject, or one
-    that has ended by now, supersedes nothing.
+    newest 20. With `supersede_subject`, the new memory supersedes all of them. Neither this nor
+    `near_duplicates` works at REPEATABLE READ, which hides what others have just written.
 
     A memory with `compliant=False` is refused unless `check_compliance=False`. The history
-    records `actor`, who wrote the memory, and `run`, a name of where it comes from, such as that of
-    a conversation or a job.
+    records `actor`, who wrote the memory, and `run`, a name of where it comes from.
 
     Raises InvalidMemory, NotCompliant, InvalidVector, UnknownName, EmbedderRequired or
     SupersessionConflict; then nothing is stored. In your own transaction at REPEATABLE READ or
-    SERIALIZABLE, it raises DatabaseConflict if another writer stored the same memory meanwhile:
-    repeat the transaction.
+    SERIALIZABLE, it raises DatabaseConflict if another writer stored the same memory meanwhile.
     """
     policy = Policy.of(duplicates, near_duplicates, check_compliance, actor, supersede_subject, run)
     agent_id = require_owner(tables, agent_id)
@@ -99,13 +96,11 @@ def add_many(
 ) -> Operation[Batch]:
     """Stores a batch in one transaction. Returns the ids in its order; `add` has the rules.
 
-    A memory is a text, a NewMemory, or a dict of its fields: `{"content": "…", "importance": 0.8}`.
-    If one memory is bad, none is stored, and the error names its position, counted from 0. With
-    `on_error="report"` the others are stored, and `refused` of the result maps the position of each
-    bad memory to its error. Errors that concern the whole batch are raised all the same. Of
-    memories in the batch that are the same, the first is stored, so pass a history oldest first.
-    Rows are sent by COPY. With `near_duplicates` or `supersede_subject` they are added one by one
-    instead, since each is compared with those before it.
+    A memory is a text, a NewMemory, or a dict of its fields. If one is bad, none is stored, and the
+    error names its position, counted from 0. With `on_error="report"` the others are stored, and
+    `refused` of the result maps positions to errors. Of memories in the batch that are the same,
+    the first is stored, so pass a history oldest first. With `near_duplicates` or
+    `supersede_subject` they are added one by one.
 
     Raises what `add` raises.
     """
@@ -136,3 +131,49 @@ def add_many(
 def _repeated(first: Added) -> Added:
     """The result for a row whose id occurs earlier in the same batch."""
     return Added(first, "known", trust=first.trust) if first.inserted else first
+
+
+_PART = 10_000
+"""Rows per call of `remember_rows`, which needs about 25 MB for them at 384 dimensions."""
+
+
+def stored(tables: Tables, agent_id: str, memory: Incoming, policy: Policy) -> Operation[Added]:
+    """Stores one memory, or handles the existing one by the policy."""
+    [row] = yield remember(tables, agent_id, memory, policy)
+    return _added(row, row.trust)
+
+
+def stored_batch(
+    tables: Tables, agent_id: str, memories: Mapping[int, Incoming], policy: Policy
+) -> Operation[dict[int, Added]]:
+    """Stores memories in one transaction. Maps ordinals to memories, whose ids must differ."""
+    staged = staged_fields(set().union(*memories.values()))
+    yield Run(create_staging(tables, staged))
+    yield copy_staged(staged, _copied(staged, memories))
+    results: dict[int, Added] = {}
+    for first in range(0, max(memories) + 1, _PART):
+        part = [ordinal for ordinal in memories if first <= ordinal < first + _PART]
+        if part:
+            bound = {"agent": agent_id, "first": first, "last": first + _PART - 1}
+            rows = yield Run(remember_staged(tables, staged), bound | policy.arguments)
+            ids = [row.memory_id for row in rows]
+            duplicates = yield reads(
+                tables, "ids_stored", UNFILTERED, "trusts", owner_id=agent_id, ids=ids
+            )
+            trusts = {one.id: one.trust for one in duplicates}
+            results |= {
+                part[row.ordinal - 1]: _added(row, trusts.get(row.memory_id)) for row in rows
+            }
+    yield DROP_STAGING
+    return results
+
+
+def _added(row: Any, trust: float | None) -> Added:
+    return Added(row.memory_id, row.outcome, row.similarity, tuple(row.same_subject), trust)
+
+
+def _copied(staged: Staged, memories: Mapping[int, Incoming]) -> Iterator[tuple[Any, ...]]:
+    """The values of each row, in the order of the staging table's columns."""
+    defaults = [STORED_DEFAULTS.get(name) for name in staged]
+    for ordinal, memory in memories.items():
+        yield (ordinal, *map(memory.get, staged, defaults))

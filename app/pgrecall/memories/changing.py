@@ -40,11 +40,10 @@ def update(
 ) -> Operation[Memory]:
     """Changes fields of a memory and returns it as it is afterwards.
 
-    MemoryChanges lists the fields: those of NewMemory except `id` and `key`. New content
-    is embedded again, so text and vector always agree; without an embedder, pass `embedding` too.
-    Another `tier` brings its expiry (table tier_defaults), unless `expires_at` is given.
-    The history records old and new values (except vectors), `reason` and `actor`. Trust is not
-    computed again: if it should change, pass `trust`. `compliant=False` is refused unless
+    MemoryChanges lists the fields: those of NewMemory except `id` and `key`. New content is
+    embedded again; without an embedder, pass `embedding` too. Another `tier` brings its expiry,
+    unless `expires_at` is given. Trust is not computed again. The history records old and new
+    values (except vectors), `reason` and `actor`. `compliant=False` is refused unless
     `check_compliance=False`.
 
     Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName or EmbedderRequired, or

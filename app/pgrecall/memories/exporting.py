@@ -47,18 +47,16 @@ def export(
     """Passes each memory to `write` as a line of JSON, and returns how many there were.
 
     `write` is called with up to `batch_size` lines at a time; a coroutine function is awaited by
-    the asynchronous repository. A line has every field of the memory, its embedding, counters,
-    votes and the links that begin at it, and with `events` its history, so that
-    `transfer.restore` and `pgrecall import` make the same memory of it.
+    the asynchronous repository. `transfer.restore` and `pgrecall import` make the same memory of a
+    line, with `events` also its history.
 
-    The memories are those of one agent, of several, or of every agent and team. Without `filters`,
-    all of them; with filters, those that pass, also if they are not active or not valid, unless
-    `statuses` or `include_invalid` say otherwise. They come agent by agent in the order of their
-    ids. `after`, the owner (`team:<id>` for a team) and the id of a memory, begins behind it.
+    The memories are those of one agent, of several, or of every agent and team: all of them, or
+    those that pass the `filters`, also if they are not active or not valid. They come agent by
+    agent in the order of their ids. `after`, the owner (`team:<id>` for a team) and the id of a
+    memory, begins behind it.
 
-    On an Engine, all lines show the database at one moment, however long `write` takes. On a
-    Connection or Session this depends on the isolation level of its transaction. Once `write` has
-    been called, nothing is retried. Raises InputError.
+    On an Engine, all lines show the database at one moment. Once `write` has been called, nothing
+    is retried. Raises InputError.
     """
     require_callable("write", write)
     if write is None:

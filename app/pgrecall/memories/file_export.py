@@ -54,13 +54,12 @@ def export_file(
 ) -> int:
     """Writes memories to a new file that `import_file` reads, and returns how many.
 
-    The file has JSON Lines (.jsonl, .ndjson or no suffix), and is gzipped if its name ends with
-    .gz. The other arguments are those of `transfer.export`. It is written as <path>.part, and
-    renamed once it is complete; it shows the database at one moment.
+    The file has JSON Lines, and is gzipped if its name ends with .gz. It is written as <path>.part,
+    and renamed once it is complete. If an export was interrupted, `resume` goes on behind the last
+    memory in <path>.part; give the same arguments.
 
-    If an export was interrupted, `resume` goes on behind the last memory in <path>.part, with the
-    database as it is by then; give the same arguments.
-    `on_progress` is called after each batch with the number of memories written. Raises InputError.
+    The other arguments are those of `transfer.export`. `on_progress` is called after each batch
+    with the number of memories written. Raises InputError.
     """
     path = require_new(file_of_memories(path))
     require_bool("resume", resume)

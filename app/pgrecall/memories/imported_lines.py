@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from hashlib import sha256
-from itertools import islice
-from typing import Any
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, BinaryIO
 from uuid import UUID, uuid5
 
 from pgrecall.core.ids import id_of_key
-from pgrecall.core.quoting import shortened
-from pgrecall.errors import InputError
-from pgrecall.memories.lines import MOST_LINE_BYTES, TOO_LONG, Read, Reading
+from pgrecall.core.quoting import LONGEST, cut, path_of, shortened
+from pgrecall.errors import InputError, InvalidLine, PgRecallError
+from pgrecall.memories.lines import (
+    CSV,
+    MOST_LINE_BYTES,
+    TOO_LONG,
+    Read,
+    Reading,
+    describe_line_error,
+    opened_text,
+    require_new,
+)
 from pgrecall.memories.record import (
     OWNER_FIELDS,
     STATE,
@@ -24,8 +35,8 @@ from pgrecall.memories.record import (
     parse_record,
     unknown_fields,
 )
-from pgrecall.memories.rejects import Rejects
 from pgrecall.schema import Tables
+from pgrecall.schema.fields import FIELDS
 from pgrecall.schema.owner import require_owner
 
 MOST_LOOKED_AT = 10_000
@@ -33,6 +44,71 @@ MOST_LOOKED_AT = 10_000
 _BYTES = 8
 """Of a number in a vector, roughly."""
 _NAMESPACE = UUID("9b0c1c0e-6d0b-4b53-9a0d-6f2d3f1f7c11")
+
+
+class Rejects:
+    """Lines that cannot be stored: written to a new file, or raised where there is none.
+
+    A dry run goes on without a file.
+    """
+
+    def __init__(
+        self,
+        reading: Reading,
+        path: Path | None,
+        on_reject: Callable[[int, str], None],
+        *,
+        dry_run: bool = False,
+    ) -> None:
+        self._reading, self._path = reading, path
+        self._on_reject = on_reject
+        self._file: BinaryIO | None = None
+        self.number = 0
+        if path is not None:
+            self._path = require_new(path_of(path))
+        self.goes_on = path is not None
+        """True if the import continues after a line that has unknown fields."""
+        self._only_counts = dry_run
+
+    def __enter__(self) -> Rejects:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def refuse(self, line: Read, error: Exception, *, is_last: bool = False) -> None:
+        """Writes the line, or raises InvalidLine where there is no file, or it `is_last`."""
+        reading = self._reading
+        reason = str(error) if isinstance(error, PgRecallError) else describe_line_error(error)
+        if reading.about is not None and not is_last:
+            reason = f"{reason} ({reading.about(json.loads(line.content))})"
+        if is_last or (self._path is None and not self._only_counts):
+            message = f"{reading.name}, {reading.noun} {line.number}: {reason}"
+            raise InvalidLine(message) from error
+        if not self._only_counts:
+            self._write(self._written(line))
+        self.number += 1
+        self._on_reject(line.number, reason)
+
+    def _written(self, line: Read) -> bytes:
+        if self._reading.rejects_fields:
+            with suppress(InputError, ValueError, TypeError, RecursionError):
+                vector = None if line.vector is None else [*line.vector]
+                fields = self._reading.fields(json.loads(line.content), vector)
+                return json.dumps(fields, ensure_ascii=False).encode()
+        return line.content
+
+    def _write(self, content: bytes) -> None:
+        assert self._path is not None
+        try:
+            if self._file is None:
+                self._file = self._path.open("xb")
+            self._file.write(content.rstrip(b"\r\n") + b"\n")
+        except OSError as problem:
+            raise InputError(
+                f"{shortened(self._path, LONGEST)} cannot be written: {problem.strerror or problem}"
+            ) from problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +215,72 @@ def _digest(values: Mapping[str, Any]) -> bytes:
 
 def _as_text(value: object) -> str:
     return str(value.astimezone(UTC) if isinstance(value, datetime) else value)
+
+
+_SEPARATORS = ",;\t"
+_TYPES = {field.name: field.kind.type for field in FIELDS}
+_TYPES |= {"links": "text[]", "events": "jsonb"}
+_OF_TEXT = ("text", "uuid", "timestamptz")
+"""Types whose values are written as they are."""
+
+
+def is_csv(path: Path) -> bool:
+    """True if the name is that of a CSV file, gzipped or not."""
+    return path.name.lower().removesuffix(".gz").endswith(CSV)
+
+
+def csv_rows(path: Path) -> Iterator[tuple[int, bytes, int]]:
+    """The rows as lines of JSON: number of the line, line, and the bytes of the file read so far.
+
+    An empty cell is a field that is not given. Raises InputError if the file cannot be read.
+    """
+    shown = shortened(path, LONGEST)
+    csv.field_size_limit(MOST_LINE_BYTES)  # of the process; 131,072 characters by default
+    at = 1
+    with opened_text(path, lambda: at) as (text, raw):
+        first = text.readline()
+        separator = max(_SEPARATORS, key=first.count)
+        rows = csv.reader(chain([first], text), delimiter=separator, strict=True)
+        try:
+            names = _names(shown, next(rows, []))
+            for row in rows:
+                at = rows.line_num
+                if len(row) > len(names):
+                    raise InvalidLine(
+                        f"{shown}, line {at}: has {len(row)} cells, and the first line "
+                        f"names {len(names)} columns"
+                    )
+                cells = {name: cell for name, cell in zip(names, row, strict=False) if cell}
+                if cells:
+                    line = json.dumps(cells, ensure_ascii=False)
+                    yield at, line.encode(), raw.tell()
+        except csv.Error as error:
+            raise InvalidLine(f"{shown}, line {rows.line_num}: {cut(str(error))}") from error
+
+
+def _names(shown: str, row: list[str]) -> list[str]:
+    names = [name.strip() for name in row]
+    if not any(names) or len({*names}) < len(names):
+        raise InputError(
+            f"{shown}: the first line must name each column once, got {shortened(names)}"
+        )
+    return names
+
+
+def of_text(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields with numbers, lists and objects in place of texts that hold them."""
+    return {
+        name: _parsed(_TYPES.get(name, "text"), value) if isinstance(value, str) else value
+        for name, value in values.items()
+    }
+
+
+def _parsed(kind: str, value: str) -> Any:
+    """The value of a cell. A list may also be written with commas between its texts."""
+    if kind in _OF_TEXT:
+        return value
+    try:
+        return json.loads(value.lower() if value.lower() in ("true", "false") else value)
+    except (ValueError, RecursionError):
+        parts = (part.strip() for part in value.split(","))
+        return [part for part in parts if part] if kind == "text[]" else value

@@ -12,17 +12,15 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 from uuid import UUID
 
-from pgrecall.core.interruption import says_how_far
 from pgrecall.core.limits import MAX_BATCH
 from pgrecall.core.memory import NewMemory
-from pgrecall.core.steps import Operation
+from pgrecall.core.steps import Operation, says_how_far
 from pgrecall.core.validation import require_bool, require_callable, require_count
 from pgrecall.core.zones import require_zone
 from pgrecall.errors import InputError, SupersessionConflict
 from pgrecall.memories.added import Added
-from pgrecall.memories.csv_file import csv_rows, is_csv, of_text
 from pgrecall.memories.field_map import renamed, require_map
-from pgrecall.memories.imported_lines import Line, Lines
+from pgrecall.memories.imported_lines import Line, Lines, Rejects, csv_rows, is_csv, of_text
 from pgrecall.memories.lines import (
     CSV,
     MOST_LINE_BYTES,
@@ -34,7 +32,6 @@ from pgrecall.memories.lines import (
     name_of,
 )
 from pgrecall.memories.reading import stored_ids
-from pgrecall.memories.rejects import Rejects
 from pgrecall.schema import TEAM, Tables
 from pgrecall.schema.owner import require_owner
 
@@ -149,23 +146,20 @@ def import_file(
     An open binary file may be given instead, such as `sys.stdin.buffer`, of JSON Lines.
 
     A line is a JSON object with the fields of NewMemory and those that `transfer.restore` takes
-    besides, such as `status` and `retrieval_count`. `agent_id` or `team_id` in a line is its owner;
-    lines without either are the agent's. Times are ISO 8601; those without a time zone are in
-    `timezone`. `id` may be any text: one that is no UUID becomes the key. A line without id or key
-    gets an id derived from the whole line. Therefore an import can be repeated.
-    `fields` renames fields first: old name, or path such as `meta.user`, → new name, or "" to
-    leave the field out. The first line of a CSV file names its columns.
+    besides. `agent_id` or `team_id` in a line is its owner; lines without either are the agent's.
+    Times without a time zone are in `timezone`. `id` may be any text: one that is no UUID becomes
+    the key. A line without id or key gets an id derived from the whole line. `fields` renames
+    fields first: old name, or path such as `meta.user`, → new name, or "" to leave the field out.
 
     A line without state is skipped if an active memory says the same; one with state is known by
-    its id, see `transfer.restore`. `check_compliance=False` also stores memories that are not
-    compliant. Each batch is a transaction for each owner in it. After it `on_progress` is called,
-    with the result so far and the bytes of the file read so far.
+    its id. `check_compliance=False` also stores memories that are not compliant. Each batch is a
+    transaction for each owner in it. After it `on_progress` is called, with the result so far and
+    the bytes of the file read so far.
 
     Raises InvalidLine with file and line number at the first line that cannot be stored; the lines
     before it remain stored. With `rejects`, such lines are written to this new file instead, and
-    `on_reject` is called with number and reason of each. A line may have 32 MiB; a longer one is
-    cut in the file of rejects. With `dry_run` nothing is stored, `preview` of the result has the
-    first memories as they would be, and `on_reject` is called with each line that cannot be stored.
+    `on_reject` is called with number and reason of each. With `dry_run` nothing is stored, and
+    `preview` of the result has the first memories as they would be.
     """
     if agent_id is not None:
         require_owner(store._tables, agent_id)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Unpack
+from typing import Any, TypeVar, Unpack
 from uuid import UUID
 
+from pgrecall.core.display import Displayed, Part, brief_list, grid_of
 from pgrecall.core.memory import Memory, memory_in_full
-from pgrecall.core.steps import READS, Operation, needs
+from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import (
     require_aware,
     require_bool,
@@ -16,14 +18,13 @@ from pgrecall.core.validation import (
     require_name,
     require_text,
 )
-from pgrecall.memories.list_statement import page
-from pgrecall.memories.ordering import NEWEST_FIRST, Ordering
-from pgrecall.memories.owner_count import OwnerCount
-from pgrecall.memories.page import Page
-from pgrecall.ranking.composing import reads
+from pgrecall.memories.ordering import NEWEST_FIRST, SORTABLE, Ordering
+from pgrecall.ranking.composing import keys, reads
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import narrowing
 from pgrecall.schema import Tables
+from pgrecall.schema.composer import column
+from pgrecall.schema.fields import FIELD
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import call
 
@@ -49,12 +50,10 @@ def list_memories(
 
     As in a search, only active and valid memories pass unless `statuses` or `include_invalid` say
     otherwise. `order` names columns of a memory or of its usage; `-` before one puts the largest
-    value first. NULL comes last, and the id decides between equals. The default is newest first.
+    value first. The default is newest first.
 
     `limit` is at most 10,000. To get the next page, pass the `next` of the page as `after`, with
-    the same order and filters. A page begins after the last memory of the one before, even if that
-    was deleted meanwhile: no memory is repeated or left out, unless the columns of its order
-    change. With `total`, the page has the number of all memories that pass.
+    the same order and filters. With `total`, the page has the number of all memories that pass.
 
     Raises UnknownName for an unknown column or filter, InputError for a bad value or cursor.
     """
@@ -111,3 +110,126 @@ def owners(
         for id_, row in zip(ids, rows, strict=False)
     ]
     return Page(counts, cursor=ids[-1] if len(rows) > limit else None)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerCount:
+    """An agent or a team; the other id is None."""
+
+    agent_id: str | None
+    team_id: str | None
+    memories: int
+    """The number of its memories, whatever their status and validity."""
+
+
+@needs(READS)
+def metadata_values(
+    tables: Tables, /, agent_id: str | UUID, key: str, *, content_types: list[str]
+) -> Operation[list[Any]]:
+    """The values that a key of the metadata has in memories that are active and valid."""
+    owner_id = require_owner(tables, agent_id)
+    chosen = Filters.of({"content_types": content_types})
+    places = {"keys": "agent_memories.metadata"}
+    rows = yield reads(tables, "metadata_values", chosen, places=places, owner_id=owner_id, key=key)
+    return [row.value for row in rows]
+
+
+T = TypeVar("T")
+
+
+class Page(list[T], Displayed):
+    """A page of a list."""
+
+    __slots__ = ("next", "total")
+
+    next: str | None
+    """The argument `after` of the next page; None if this is the last."""
+    total: int | None
+    """The length of the whole list, if it was requested."""
+
+    def __init__(
+        self, items: Iterable[T] = (), *, cursor: str | None = None, total: int | None = None
+    ) -> None:
+        super().__init__(items)
+        self.next = cursor
+        self.total = total
+
+    def __repr__(self) -> str:
+        of = "" if self.total is None else f" of {self.total:,}"
+        return brief_list(self, f"Page{of}" if self.next is None else f"Page{of}, more by next")
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self)) if self else "[]"
+
+    def _parts(self) -> Iterable[Part]:
+        more = [] if self.next is None else ["more: pass next as after"]
+        return [grid_of(self) if self else "nothing", *more]
+
+
+ID = ("id", "-id")
+
+
+def page(
+    tables: Tables,
+    owner_id: str,
+    filters: Filters,
+    ordering: Ordering,
+    *,
+    last: Sequence[Any] | None,
+    limit: int,
+    as_of: datetime | None,
+    embedding: bool,
+) -> Run:
+    """Reads at most `limit` memories of the owner in this order, in full.
+
+    `last` are the values of the last memory of the page before; None: this is the first page.
+    """
+    options = ["vectors"] if embedding else []
+    places: dict[str, str] = {}
+    values: dict[str, Any] = {}
+    if any(FIELD[name].part == "usage" for name in ordering.columns):
+        options.append("usage")
+    if last is not None:
+        options.append("following")
+        places["following"] = _following(ordering, last)
+        values = {f"last_{n}": value for n, value in enumerate(last) if value is not None}
+    return reads(
+        tables,
+        "list",
+        filters,
+        *options,
+        places={
+            "keys": keys(ordering.columns),
+            "order": _order(ordering),
+            **places,
+        },
+        as_of=as_of,
+        owner_id=owner_id,
+        limit=limit,
+        **values,
+    )
+
+
+def _order(ordering: Ordering) -> str:
+    """The id is never NULL: where it comes first, the key has the memories in this order."""
+    return ", ".join(
+        f"one.{name.removeprefix('-')}"
+        + (" DESC" if name.startswith("-") else "")
+        + ("" if name in ID else " NULLS LAST")
+        for name in ordering.names
+    )
+
+
+def _following(ordering: Ordering, last: Sequence[Any]) -> str:
+    """Condition: a memory comes after the last one of the page before."""
+    condition = "false"
+    for number, name in reversed([*enumerate(ordering.names)]):
+        field = name.removeprefix("-")
+        expression, value = column(field), f":last_{number}::{SORTABLE[field]}"
+        if last[number] is None:  # only memories without a value are left
+            condition = f"({expression} IS NULL AND {condition})"
+            continue
+        later = f"{expression} {'<' if name.startswith('-') else '>'} {value}"
+        missing = "" if name in ID else f" OR {expression} IS NULL"
+        condition = f"({later}{missing} OR {expression} = {value} AND {condition})"
+    return condition

@@ -49,20 +49,15 @@ def restore(
 ) -> Operation[list[Added]]:
     """Stores a batch of memories with their state, in one transaction. Returns the ids in order.
 
-    A memory is a mapping, such as a line of an export read as JSON. It has the fields of NewMemory
-    and may have `status`, `needs_review`, `updated_at`, `invalidated_at`, `invalidation_reason`,
-    `superseded_by`, `edition`, `retrieval_count`, `last_accessed_at`, `success_count`,
-    `failure_count`, `feedback_up`, `feedback_down`, `links` and `events`. Times may be
-    ISO 8601 text. An `id` that is not a UUID becomes the `key`; `superseded_by` and the
-    `target_id` of links may name such ids too, and memories that come later. `agent_id` and
-    `team_id` in the mapping are not read.
+    A memory is a mapping, such as a line of an export read as JSON: the fields of NewMemory, and
+    those of its state, counters, `links` and `events` that an export has. Times may be ISO 8601
+    text. An `id` that is not a UUID becomes the `key`; `superseded_by` and the `target_id` of links
+    may name such ids too. `agent_id` and `team_id` in the mapping are not read.
 
-    Memories are known by their id. One that is there is left as it is, so a call can be repeated.
-    Texts are not compared, except that a memory with an `edition`, as exports have it, is left out
-    (outcome "duplicate") if an active memory has its text and edition. Trust, expiry and the other
-    fields that NewMemory leaves unset are computed only where they are missing, and so is
-    `usefulness`: the mean that the votes would have given here. A memory without `events` begins a
-    history.
+    Memories are known by their id; one that is there is left as it is. A memory with an `edition`
+    is left out (outcome "duplicate") if an active memory has its text and edition. What NewMemory
+    computes, and `usefulness`, is computed only where it is missing. A memory without `events`
+    begins a history.
 
     Raises InvalidMemory, NotCompliant, InvalidVector, UnknownName or EmbedderRequired, which name
     the position of the memory, counted from 0. Then nothing is stored.

@@ -10,12 +10,11 @@ from pgrecall.core.memory import NewMemory, NewMemoryDict, NewMemoryFields
 from pgrecall.core.steps import VERB, Operation, Run, needs
 from pgrecall.core.validation import in_list
 from pgrecall.errors import InvalidMemory
-from pgrecall.memories.added import Added
-from pgrecall.memories.batch import Batch
+from pgrecall.memories.added import Added, Batch
+from pgrecall.memories.adding import stored_batch
 from pgrecall.memories.embed import Incoming, Policy, Position, prepared
 from pgrecall.memories.event_fields import check_audit_fields
 from pgrecall.memories.incoming import as_new
-from pgrecall.memories.insert import stored_batch
 from pgrecall.memories.memory_statements import with_memory
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
@@ -36,16 +35,11 @@ def upsert(
 ) -> Operation[Added]:
     """Stores a memory under its key, or gives the memory that has this key its text and fields.
 
-    The memory is given as to `add`: as a text with `key` and other fields beside it, as a NewMemory
-    or as a dict.
-
-    The id, counters, history and links stay. So do `created_at`,
+    The memory is given as to `add`. The id, counters, history and links stay. So do `created_at`,
     `trust` with its parts, its decay and the `tier` if they are unset, and the usefulness once
     there was feedback; all other fields are replaced, also by their defaults. The memory is then
-    active and valid by its own fields, even if it was archived or invalidated; if it was
-    superseded, its successor is superseded in turn. The history records old and new values,
-    `reason` and `actor`. Of two clients that write the same key at once, the last wins, and there
-    is one memory.
+    active and valid by its own fields; if it was superseded, its successor is superseded in turn.
+    The history records old and new values, `reason` and `actor`.
 
     The outcome is inserted, replaced, or known if nothing differs. Raises what `add` raises, and
     InvalidMemory for a memory without a key.
@@ -73,10 +67,7 @@ def upsert_many(
     """Upserts a batch in one transaction, and returns the ids in its order; `upsert` has the rules.
 
     If one memory is bad, nothing is changed, and the error names its position, counted from 0. Of
-    memories in the batch with the same key, the last wins. Texts are embedded together. New
-    memories are sent by COPY; those whose key is there are replaced one by one.
-
-    Raises what `upsert` raises.
+    memories in the batch with the same key, the last wins. Raises what `upsert` raises.
     """
     policy = Policy.of("keep", None, check_compliance, actor, run=run)
     check_audit_fields(reason=reason, actor=actor, run=run)

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from pgrecall.migrate.connecting import Target
     from pgrecall.migrate.distributing import Distribution, distribute
     from pgrecall.migrate.environment import include_name
-    from pgrecall.migrate.language import change_language
-    from pgrecall.migrate.model_change import change_embedding_model
+    from pgrecall.migrate.kept_settings import change_embedding_model, change_language
     from pgrecall.migrate.state import Status, status
 
 __all__ = [
@@ -48,9 +47,10 @@ _LAZY = {
     "Target": "connecting",
     **dict.fromkeys(("Distribution", "distribute"), "distributing"),
     "include_name": "environment",
-    "change_embedding_model": "model_change",
-    "change_language": "language",
-    **dict.fromkeys(("default_profile", "set_default_profile"), "chosen_profile"),
+    **dict.fromkeys(
+        ("change_embedding_model", "change_language", "default_profile", "set_default_profile"),
+        "kept_settings",
+    ),
     **dict.fromkeys(("Status", "status"), "state"),
 }
 

@@ -6,12 +6,11 @@ from typing import Literal
 
 from sqlalchemy import Connection, text
 
-from pgrecall.core.validation import require_name, require_one_of, require_schema_name
+from pgrecall.core.validation import require_name, require_one_of
 from pgrecall.errors import InputError
 from pgrecall.execution.error_mapping import map_errors
-from pgrecall.execution.inspection import schema_missing
-from pgrecall.migrate.connecting import Target, connected, own_connection
-from pgrecall.migrate.state import pin_transaction, read_status
+from pgrecall.migrate.connecting import Target, connected
+from pgrecall.migrate.state import connected_to, pin_transaction
 from pgrecall.schema import DEFAULT_SCHEMA
 
 Level = Literal["reader", "writer", "maintainer"]
@@ -102,10 +101,6 @@ def require_policies(connection: Connection, schema: str, role: str | None) -> N
 
 
 def _call(target: Target, schema: str, call: str, parameters: dict[str, str]) -> None:
-    require_schema_name(schema)
-    with map_errors(), own_connection(target) as connection:
-        pin_transaction(connection)
-        if read_status(connection, schema).revision is None:
-            raise schema_missing(schema)
+    with connected_to(target, schema) as connection:
         connection.execute(text(f'SELECT "{schema}".{call}'), parameters)
         connection.commit()

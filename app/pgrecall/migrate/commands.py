@@ -56,11 +56,10 @@ def upgrade(
 
     `dimensions` and `embedding_type` ("vector" or "halfvec") cannot be changed later. Their default
     is what the schema has, or 256 and vector for a new one. `language` is the text search
-    configuration for words, by default english; "simple" suits any language. `embedding_index`
-    builds or drops an HNSW index on embeddings by cosine distance, concurrently. It is only for
-    statements of your own that order by `<=>`: no search of pgrecall uses it, and it makes adding
-    memories several times slower. By default it stays as it is, and a new schema has none. Opens a
-    connection of its own. Concurrent runs on one schema wait for each other.
+    configuration for words, by default english. `embedding_index` builds or drops an HNSW index on
+    embeddings by cosine distance, concurrently, for statements of your own: no search of pgrecall
+    uses it. By default it stays as it is. Opens a connection of its own. Concurrent runs on one
+    schema wait for each other.
 
     Raises InputError, PgvectorUnusable, MigrationFailed, or SchemaError if the schema exists with
     other embeddings or another language.

@@ -20,7 +20,7 @@ from pgrecall.core.validation import require_callable, require_count, require_na
 from pgrecall.core.zones import require_zone
 from pgrecall.errors import EmbedderRequired, InputError
 from pgrecall.execution import MemoryRepository
-from pgrecall.execution.embedding_model import mismatch
+from pgrecall.execution.inspection import mismatch
 from pgrecall.memories.field_map import path_value, renamed, require_map
 from pgrecall.memories.imported_lines import Lines
 from pgrecall.memories.importing import BATCH_SIZE, Imported, Options, import_lines
@@ -62,22 +62,20 @@ def import_from(
 
     `system` is "mem0", "langgraph" (PostgresStore), "langchain" (PGVector; PGVectorStore with a
     `table`), "letta" (archival passages) or "table", any table with a column of text. `source` is
-    its database, which may be pgrecall's own. It is only read, in one transaction that shows one
-    moment.
+    its database, which is only read, in one transaction.
 
     `table` is the name of the table, with or without its schema, where it is not the usual one.
     `collection` is the only collection of LangChain to read. `fields` renames columns, and paths
-    into them; it precedes the names that the system's columns have here. Rows that name no owner
-    are the agent's. `owner_labels` labels of a namespace of LangGraph name its agent.
+    into them. Rows that name no owner are the agent's. `owner_labels` labels of a namespace of
+    LangGraph name its agent.
 
     Vectors are taken over if their model is that of the schema, or else of the repository's
-    embedder, and their dimensions are the schema's. `model` names the model where the table does
-    not, as only Letta's does. Otherwise texts are embedded anew. `on_start` is called with the
-    number of rows, and a sentence about the vectors, which the result has as `vectors`.
+    embedder, and their dimensions are the schema's; otherwise texts are embedded anew. `model`
+    names the model where the table does not. `on_start` is called with the number of rows, and a
+    sentence about the vectors, which the result has as `vectors`.
 
-    Ids and keys are made from those of the source, so an import can be repeated. The other
-    arguments, the result and the errors are those of `import_file`. Raises InputError if the
-    source is not what `system` says.
+    The other arguments, the result and the errors are those of `import_file`. Raises InputError if
+    the source is not what `system` says.
     """
     if not isinstance(store, MemoryRepository):
         raise InputError(f"a store must be a MemoryRepository, got {type(store).__name__}")

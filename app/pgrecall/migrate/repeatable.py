@@ -15,9 +15,8 @@ from sqlalchemy import Connection, text
 from pgrecall.core.resources import sql_folder, with_schemas
 from pgrecall.migrate.field_lists import with_fields
 from pgrecall.migrate.inserted import with_inserted
-from pgrecall.migrate.score_function import score_functions
+from pgrecall.migrate.score_function import composing_functions, score_functions
 from pgrecall.migrate.settings import Settings
-from pgrecall.migrate.statement_files import composing_functions
 from pgrecall.scoring.profiles import BUILT_IN
 
 FOLDERS = ("migrate", "signals", "words", "views", "rank_index", "recall", "verbs")

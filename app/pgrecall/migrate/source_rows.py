@@ -16,8 +16,7 @@ from sqlalchemy import Connection
 
 from pgrecall.core.quoting import LONGEST, cut, did_you_mean, listed, shortened
 from pgrecall.errors import InputError, UnknownName
-from pgrecall.execution.error_mapping import DATABASE_ERRORS, mapped_error
-from pgrecall.execution.stale_plans import psycopg_error
+from pgrecall.execution.error_mapping import DATABASE_ERRORS, mapped_error, psycopg_error
 from pgrecall.memories.lines import Read
 from pgrecall.migrate.source_systems import Beside, System
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from alembic.runtime.migration import MigrationContext
@@ -15,9 +16,9 @@ from pgrecall.core.validation import require_schema_name
 from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import InputError, SchemaError
 from pgrecall.execution.error_mapping import map_errors
-from pgrecall.execution.inspection import UNRELEASED_TABLE, unreleased
+from pgrecall.execution.inspection import UNRELEASED_TABLE, schema_missing, unreleased
 from pgrecall.migrate import repeatable
-from pgrecall.migrate.connecting import Target, connected
+from pgrecall.migrate.connecting import Target, connected, own_connection
 from pgrecall.schema import DEFAULT_SCHEMA, REVISION, tables
 
 EMBEDDING_INDEX = "ix_agent_memories_embedding"
@@ -143,6 +144,17 @@ def pin_transaction(connection: Connection) -> None:
     """Sets a safe search_path for this transaction, since other roles may be able to create objects
     in the schemas on the present one."""
     connection.execute(text("SET LOCAL search_path = pg_catalog, pg_temp"))
+
+
+@contextmanager
+def connected_to(target: Target, schema: str) -> Iterator[Connection]:
+    """A connection of its own to a schema that is there; raises SchemaMissing."""
+    require_schema_name(schema)
+    with map_errors(), own_connection(target) as connection:
+        pin_transaction(connection)
+        if read_status(connection, schema).revision is None:
+            raise schema_missing(schema)
+        yield connection
 
 
 def extension_schema(connection: Connection) -> str | None:

@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from pgrecall.core.interruption import says_how_far
-from pgrecall.core.steps import Ask, Job, Part
+from pgrecall.core.steps import Ask, Job, Part, says_how_far
 from pgrecall.core.validation import require_aware, require_callable, require_count
 from pgrecall.errors import DatabaseConflict, InputError
 from pgrecall.rank_index import building
@@ -37,15 +36,12 @@ def build_rank_indexes(
 
     A new index is built from committed rows beside the old one and then replaces it. On an Engine
     this is one transaction per index; only deletions of the agent's memories wait, briefly, at its
-    end. On your own Connection or Session the locks last until you end the transaction: deletions
-    of the agent's memories, and searches in the index that was replaced, wait until then.
+    end. On your own Connection or Session they wait until you end the transaction.
 
     `at_least` is stored with the index: "auto" searches use it while it holds that many memories.
-    `m` and `ef_construction` are those of HNSW; greater values find more and build more slowly.
-    More than 250,000 memories have an `m` of 24 or more.
-    `as_of` is the moment that decays are computed at, by default the newest that the memories know
-    of. Searches at an earlier `as_of` are exact. `on_progress(agent_id, done, total)` is called
-    before each index and at the end.
+    `m` and `ef_construction` are those of HNSW; more than 250,000 memories have an `m` of 24 or
+    more. `as_of` is the moment that decays are computed at; searches at an earlier one are exact.
+    `on_progress(agent_id, done, total)` is called before each index and at the end.
 
     Raises InputError, and DatabaseConflict if a transaction that was writing memories does not end
     within a minute.

@@ -12,8 +12,7 @@ from typing import Any
 from pgrecall.core.steps import Ask, Keep, Operation, Run
 from pgrecall.core.vectors import StoredVector
 from pgrecall.rank_index import space
-from pgrecall.rank_index.index import MEASURED_HITS, RankIndex
-from pgrecall.rank_index.sources import Source, Sources
+from pgrecall.rank_index.index import MEASURED_HITS, RankIndex, Source, Sources
 from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.owner_facts import owner_facts, without_indexes

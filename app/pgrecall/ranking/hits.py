@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 
 from pgrecall.core.dates import Period
 from pgrecall.core.display import LONGEST_TEXT, Displayed, Part, brief_list, line
-from pgrecall.scoring.scored_memory import ScoredMemory
+from pgrecall.scoring.scored_memory import ScoredMemory, hit_grid
 
 Strategy = Literal["auto", "exact", "index"]
 """exact scores every memory. index scores the candidates of the rank index. auto uses the index if
@@ -91,8 +91,6 @@ class Hits(list[ScoredMemory], Displayed):
         return "\n".join(lines) if self else "[]"
 
     def _parts(self) -> Iterable[Part]:
-        from pgrecall.scoring.hit_grid import hit_grid
-
         reranked = f", {rerank_text(self)}" if self.reranked is not None else ""
         shown = hit_grid(self, title=f"by {self.profile}{reranked}")
         return [self.notice, shown] if self.notice else [shown]

@@ -79,13 +79,10 @@ class MetadataFilter:
     def of(cls, metadata: Mapping[str, Any]) -> Self:
         """Parses a filter. An object whose keys begin with $ contains operators.
 
-        A key with a dot is a path: `user.age` is the key `age` of the object `user`, and `steps.0`
-        the first element of the list `steps`. A dot that belongs to a key is written `\\.`, and a
-        backslash before a dot or a backslash `\\\\`.
-
+        A key with a dot is a path, `steps.0` the first element of the list `steps`. A dot that
+        belongs to a key is written `\\.`, and a backslash before a dot or a backslash `\\\\`.
         What has no operator is compared by `$eq` if it has a path, else by containment. If the
-        value is missing, `$ne` and `$nin` pass and other operators do not. Orderings compare
-        numbers with numbers and texts with texts.
+        value is missing, `$ne` and `$nin` pass and other operators do not.
 
         Raises UnknownName for an unknown operator, InputError for a value that does not fit it and
         for a filter beyond the limits.

@@ -1,9 +1,8 @@
 """The tables, their columns, and the layout of a particular database."""
 
 from pgrecall.core.memory import TEAM
-from pgrecall.schema.layout import Layout
 from pgrecall.schema.revision import REVISION
-from pgrecall.schema.tables import DEFAULT_SCHEMA, Tables, migrate_up, tables
+from pgrecall.schema.tables import DEFAULT_SCHEMA, Layout, Tables, migrate_up, tables
 
 __all__ = [
     "DEFAULT_SCHEMA",

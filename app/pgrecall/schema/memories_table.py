@@ -9,8 +9,9 @@ from pgrecall.schema.fields import TABLE, USAGE
 from pgrecall.schema.kinds import ID, TEXT
 
 
-def memories_table(metadata: MetaData) -> Table:
-    return Table(
+def add_memory_tables(metadata: MetaData) -> None:
+    """The table of memories, and that of their usage."""
+    Table(
         "agent_memories",
         metadata,
         *(field_column(field, metadata.schema) for field in TABLE),
@@ -67,10 +68,7 @@ def memories_table(metadata: MetaData) -> Table:
         comment="Memories of agents and teams, one row each; nothing here changes when one is "
         "retrieved.",
     )
-
-
-def usage_table(metadata: MetaData) -> Table:
-    return Table(
+    Table(
         "memory_usage",
         metadata,
         required("agent_id", TEXT, "Whose memory it counts."),

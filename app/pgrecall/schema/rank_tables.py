@@ -28,8 +28,9 @@ class Axes(Embedding):
         return "halfvec[]"
 
 
-def rank_indexes_table(metadata: MetaData) -> Table:
-    return Table(
+def add_rank_tables(metadata: MetaData) -> None:
+    """The tables of rank indexes."""
+    Table(
         "rank_indexes",
         metadata,
         required("agent_id", TEXT, "Whose memories it ranks."),
@@ -92,10 +93,7 @@ def rank_indexes_table(metadata: MetaData) -> Table:
         PrimaryKeyConstraint("agent_id"),
         comment="Rank indexes, one for each large owner; derived, and can be rebuilt.",
     )
-
-
-def rank_positions_table(metadata: MetaData) -> Table:
-    """Partitioned by rank index. SQL functions create the partitions, and searches name them."""
+    # Partitioned by rank index. SQL functions create the partitions, and searches name them.
     positions = Table(
         "rank_positions",
         metadata,
@@ -127,4 +125,3 @@ def rank_positions_table(metadata: MetaData) -> Table:
         postgresql_using="gin",
         postgresql_with={"fastupdate": "off"},
     )
-    return positions

@@ -1,20 +1,27 @@
-"""Tables with settings of the whole schema: defaults, profiles, installed SQL and roles."""
+"""Tables with settings of the whole schema, and those that are derived for owners."""
 
 from __future__ import annotations
 
 from sqlalchemy import (
+    Column,
+    Index,
     MetaData,
     PrimaryKeyConstraint,
     Table,
+    Text,
+    text,
 )
+from sqlalchemy.dialects.postgresql import ARRAY, REAL
 
 from pgrecall.core.limits import (
+    NAME_KINDS,
     TIERS,
     TRUST_CURVES,
 )
 from pgrecall.schema.columns import check, column, required
 from pgrecall.schema.kinds import (
     ANSWER,
+    BIGINT,
     BYTES,
     DOUBLE,
     FLAG,
@@ -29,8 +36,9 @@ from pgrecall.schema.kinds import (
 )
 
 
-def component_reputations_table(metadata: MetaData) -> Table:
-    return Table(
+def add_settings_tables(metadata: MetaData) -> None:
+    """Tables of what the whole schema keeps, and of what is derived for owners."""
+    Table(
         "component_reputations",
         metadata,
         required("component", TEXT, "The component that produces memories; *: any other."),
@@ -38,10 +46,7 @@ def component_reputations_table(metadata: MetaData) -> Table:
         PrimaryKeyConstraint("component"),
         comment="Reputations that trust on write starts from; you may edit them.",
     )
-
-
-def output_type_defaults_table(metadata: MetaData) -> Table:
-    return Table(
+    Table(
         "output_type_defaults",
         metadata,
         required("output_type", TEXT, "A kind of output; *: any other."),
@@ -50,10 +55,7 @@ def output_type_defaults_table(metadata: MetaData) -> Table:
         PrimaryKeyConstraint("output_type"),
         comment="Decay of trust for memories that name none; you may edit it.",
     )
-
-
-def tier_defaults_table(metadata: MetaData) -> Table:
-    return Table(
+    Table(
         "tier_defaults",
         metadata,
         required("tier", one_of(TIERS), "short, medium or long."),
@@ -69,10 +71,7 @@ def tier_defaults_table(metadata: MetaData) -> Table:
         ),
         comment="Expiry by tier for memories that name none; you may edit it.",
     )
-
-
-def profiles_table(metadata: MetaData) -> Table:
-    return Table(
+    Table(
         "profiles",
         metadata,
         required("name", TEXT, "Its name, as recall takes it."),
@@ -85,10 +84,7 @@ def profiles_table(metadata: MetaData) -> Table:
         comment="Profiles that pgrecall profiles install stored; their functions are made from "
         "these rows.",
     )
-
-
-def installed_sql_table(metadata: MetaData) -> Table:
-    return Table(
+    Table(
         "installed_sql",
         metadata,
         required("file", TEXT, "Its path in the folder sql."),
@@ -100,10 +96,7 @@ def installed_sql_table(metadata: MetaData) -> Table:
         comment="Files of functions and views that were applied to this schema, by pgrecall "
         "migrate up.",
     )
-
-
-def embedding_model_table(metadata: MetaData) -> Table:
-    return Table(
+    Table(
         "embedding_model",
         metadata,
         column("is_set", ANSWER, "Always true: there is one row at most.", "true"),
@@ -113,10 +106,7 @@ def embedding_model_table(metadata: MetaData) -> Table:
         check("model", "model <> ''"),
         comment="The model that made the embeddings; no row until an embedder has made one.",
     )
-
-
-def granted_roles_table(metadata: MetaData) -> Table:
-    return Table(
+    Table(
         "granted_roles",
         metadata,
         required("role", TEXT, "The role."),
@@ -129,10 +119,7 @@ def granted_roles_table(metadata: MetaData) -> Table:
         comment="Roles with a level from grant_access; objects of later versions are granted to "
         "them too.",
     )
-
-
-def service_keys_table(metadata: MetaData) -> Table:
-    return Table(
+    Table(
         "service_keys",
         metadata,
         required("id", TEXT, "What the key is called; a part of its token."),
@@ -151,3 +138,48 @@ def service_keys_table(metadata: MetaData) -> Table:
         check("owners", "cardinality(owners) > 0 AND array_position(owners, NULL) IS NULL"),
         comment="Keys of the HTTP service, from pgrecall keys; their secrets are not stored.",
     )
+    Table(
+        "owner_vectors",
+        metadata,
+        required("agent_id", TEXT, "Whose memories they are made of."),
+        Column(
+            "mean",
+            ARRAY(REAL),
+            comment="Mean of the embeddings of active memories, each of length 1; NULL: too few.",
+        ),
+        required("memories", BIGINT, "How many memories it was computed of."),
+        column(
+            "latest",
+            MOMENT,
+            "The latest created_at of these; a search as of an earlier moment does not use "
+            "the mean.",
+        ),
+        required("computed_at", MOMENT, "When it was computed, by the server's clock."),
+        PrimaryKeyConstraint("agent_id"),
+        comment="Vectors of whole owners; derived, and can be computed again.",
+    )
+    names = Table(
+        "entity_names",
+        metadata,
+        required("agent_id", TEXT, "Whose memories name it."),
+        Column(
+            "word",
+            Text(collation="C"),
+            nullable=False,
+            comment="The first word of the name, by which it is looked up.",
+        ),
+        required("name", TEXT, "How it is spelled: lower case, no accents, single spaces."),
+        required("kind", one_of(NAME_KINDS), "entity or subject of a memory, or alias of one."),
+        required("entity", NAME, "The entity or subject, as memories have it."),
+        PrimaryKeyConstraint("agent_id", "word", "name", "kind", "entity"),
+        comment="Names by which questions may call the entities and subjects of memories.",
+    )
+    for end in ("left", "right"):
+        # One edit leaves either the beginning or the end of a word as it is.
+        Index(
+            f"ix_entity_names_{end}",
+            names.c.agent_id,
+            text(f'"{end}"(word, 3)'),
+            postgresql_where=text("length(word) >= 6"),
+        )
+    Index("ix_entity_names_entity", names.c.agent_id, names.c.kind, names.c.entity)

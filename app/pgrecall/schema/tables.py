@@ -20,6 +20,7 @@ from sqlalchemy import (
 )
 
 from pgrecall.core.memory import TEAM
+from pgrecall.core.vectors import EmbeddingType, StoredVector, VectorLike, stored_vector
 from pgrecall.core.zones import require_zone
 from pgrecall.schema.columns import check, column, required
 from pgrecall.schema.kinds import (
@@ -33,19 +34,9 @@ from pgrecall.schema.kinds import (
     SHARE,
     TEXT,
 )
-from pgrecall.schema.memories_table import memories_table, usage_table
-from pgrecall.schema.owner_tables import entity_names_table, owner_vectors_table
-from pgrecall.schema.rank_tables import rank_indexes_table, rank_positions_table
-from pgrecall.schema.settings_tables import (
-    component_reputations_table,
-    embedding_model_table,
-    granted_roles_table,
-    installed_sql_table,
-    output_type_defaults_table,
-    profiles_table,
-    service_keys_table,
-    tier_defaults_table,
-)
+from pgrecall.schema.memories_table import add_memory_tables
+from pgrecall.schema.rank_tables import add_rank_tables
+from pgrecall.schema.settings_tables import add_settings_tables
 
 DEFAULT_SCHEMA = "pgrecall"
 NAMING_CONVENTION = {
@@ -59,26 +50,15 @@ NAMING_CONVENTION = {
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The tables of one schema."""
+    """The tables of one schema: all in `metadata`, and those that statements of ours name."""
 
     metadata: MetaData
     memories: Table
     memory_usage: Table
-    memory_events: Table
-    memory_links: Table
-    maintenance_runs: Table
     rank_indexes: Table
-    rank_positions: Table
-    component_reputations: Table
-    output_type_defaults: Table
-    tier_defaults: Table
     profiles: Table
-    installed_sql: Table
-    granted_roles: Table
     embedding_model: Table
     service_keys: Table
-    owner_vectors: Table
-    entity_names: Table
     prefix: str = ""
     """Prefix of stored owner ids that the caller's ids do not have: `team:` or empty."""
     zone: tzinfo | None = field(default=None, compare=False)
@@ -109,30 +89,28 @@ def migrate_up(schema: str) -> str:
 def tables(schema: str = DEFAULT_SCHEMA) -> Tables:
     """The tables in a schema of this name."""
     metadata = MetaData(schema=schema, naming_convention=NAMING_CONVENTION)
+    for add_tables in (
+        add_memory_tables,
+        _add_history_tables,
+        add_rank_tables,
+        add_settings_tables,
+    ):
+        add_tables(metadata)
+    made = {table.name: table for table in metadata.tables.values()}
     return Tables(
-        metadata=metadata,
-        memories=memories_table(metadata),
-        memory_usage=usage_table(metadata),
-        memory_events=_events(metadata),
-        memory_links=_links(metadata),
-        maintenance_runs=_maintenance_runs(metadata),
-        rank_indexes=rank_indexes_table(metadata),
-        rank_positions=rank_positions_table(metadata),
-        component_reputations=component_reputations_table(metadata),
-        output_type_defaults=output_type_defaults_table(metadata),
-        tier_defaults=tier_defaults_table(metadata),
-        profiles=profiles_table(metadata),
-        installed_sql=installed_sql_table(metadata),
-        granted_roles=granted_roles_table(metadata),
-        embedding_model=embedding_model_table(metadata),
-        service_keys=service_keys_table(metadata),
-        owner_vectors=owner_vectors_table(metadata),
-        entity_names=entity_names_table(metadata),
+        metadata,
+        memories=made["agent_memories"],
+        memory_usage=made["memory_usage"],
+        rank_indexes=made["rank_indexes"],
+        profiles=made["profiles"],
+        embedding_model=made["embedding_model"],
+        service_keys=made["service_keys"],
     )
 
 
-def _events(metadata: MetaData) -> Table:
-    return Table(
+def _add_history_tables(metadata: MetaData) -> None:
+    """What happened to memories, their links, and the runs of maintenance."""
+    Table(
         "memory_events",
         metadata,
         required("agent_id", TEXT, "Whose memory it concerns."),
@@ -149,10 +127,7 @@ def _events(metadata: MetaData) -> Table:
         Index(None, "agent_id", "occurred_at", postgresql_where=text("event_type <> 'initial'")),
         comment="What happened to memories, append-only; a retrieval leaves no row.",
     )
-
-
-def _links(metadata: MetaData) -> Table:
-    return Table(
+    Table(
         "memory_links",
         metadata,
         required("agent_id", TEXT, "Whose memories it links."),
@@ -165,9 +140,6 @@ def _links(metadata: MetaData) -> Table:
         check("two_memories", "source_id <> target_id"),
         comment="Links between two memories of the same owner; followed in both directions.",
     )
-
-
-def _maintenance_runs(metadata: MetaData) -> Table:
     numbers = {
         "scanned": "Live memories examined.",
         "archived": "Memories archived.",
@@ -177,7 +149,7 @@ def _maintenance_runs(metadata: MetaData) -> Table:
         "events": "Events deleted for their age.",
         "runs": "Earlier runs deleted for their age.",
     }
-    return Table(
+    Table(
         "maintenance_runs",
         metadata,
         required("agent_id", TEXT, "Whose memories were examined; empty: those of every owner."),
@@ -191,3 +163,25 @@ def _maintenance_runs(metadata: MetaData) -> Table:
         PrimaryKeyConstraint("agent_id", "id"),
         comment="Runs of maintenance; a dry run leaves none.",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Read from the catalogue once per engine."""
+
+    revision: str
+    embedding_type: EmbeddingType
+    embedding_oid: int
+    dimensions: int
+    extension_schema: str
+    """Where pgvector is installed."""
+    model: str | None = None
+    """The model that makes the embeddings of this schema; None until an embedder has made one."""
+    distributed: bool = False
+    """True if Citus distributes the tables over several nodes."""
+    compiles: bool = False
+    """True if the server compiles (JIT) cheaper statements than PostgreSQL does by default."""
+
+    def vector(self, values: VectorLike) -> StoredVector:
+        """Converts a vector to the form this database stores; raises InvalidVector."""
+        return stored_vector(values, dimensions=self.dimensions, embedding_type=self.embedding_type)

@@ -28,21 +28,14 @@ SMALLEST_WEIGHT = 1e-12
 class Profile:
     """How a memory is scored: the sum of `weight · signal` over `signals`.
 
-    The weights lie in [0, 1] and sum to 1, so a score lies in [0, 1] on a scale that does not
-    depend on which memories were candidates. A profile is a value: immutable, comparable, hashable.
+    The weights lie in [0, 1] and sum to 1, so a score lies in [0, 1]. A profile is a value:
+    immutable, comparable, hashable.
 
     With `redistribute`, the weight of a signal that the query has no value for goes to the other
-    signals, in proportion: similarity without a vector, keyword without a text or with stop words
-    only, entity overlap without entities, time without a period.
-
-    `accessed_by` says what sets `last_accessed_at`. With "retrieval", every search sets it for its
-    hits. With "use", a search counts the retrieval but does not set it, so a memory that is found
-    often still decays; `record_outcome` and `touch` set it.
-
-    `min_relevance` is the default of `context`: less relevant memories are left out. `search`
-    ignores it.
-
-    `decay` multiplies the score, and so each contribution, by a share that falls with age.
+    signals, in proportion. `accessed_by` says what sets `last_accessed_at`: "retrieval", so every
+    search does for its hits, or "use", so only `record_outcome` and `touch` do. `min_relevance` is
+    the default of `context`; `search` ignores it. `decay` multiplies the score, and so each
+    contribution, by a share that falls with age.
 
     Raises InvalidProfile if a weight or another value cannot be used.
     """

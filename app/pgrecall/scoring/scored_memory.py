@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from pgrecall.core.display import Displayed, Part, line
+from pgrecall.core.display import (
+    LONGEST_TEXT,
+    Bar,
+    Cell,
+    Column,
+    Displayed,
+    Grid,
+    Part,
+    age,
+    line,
+    numbers,
+)
 from pgrecall.core.memory import Memory, brief
 
 RECORD_DECIMALS = 6
@@ -76,8 +88,6 @@ class ScoredMemory(Displayed):
         return "" if self.rerank_score is None else f"{self.rerank_score:.4g} {self.moved:+}"
 
     def _parts(self) -> Iterable[Part]:
-        from pgrecall.scoring.hit_grid import hit_grid
-
         return [hit_grid([self])]
 
     def record(self) -> dict[str, Any]:
@@ -116,3 +126,40 @@ class ScoredMemory(Displayed):
 
 def _rounded(values: Mapping[str, float]) -> dict[str, float]:
     return {name: round(value, RECORD_DECIMALS) for name, value in values.items()}
+
+
+def hit_grid(
+    hits: Sequence[ScoredMemory],
+    *,
+    title: str = "",
+    ids: Mapping[UUID, str] | None = None,
+    as_of: datetime | None = None,
+) -> Grid:
+    """A table of hits, with the parts of each score below the text."""
+    as_of = as_of or datetime.now(UTC)
+    is_judged = any(hit.reranking for hit in hits)
+    columns = [
+        Column("#", right=True, tone="dim"),
+        Column("score", right=True, tone="bold"),
+        *(numbers("reranked") if is_judged else ()),
+        Column("made of"),
+        *numbers("age"),
+        Column("id", tone="dim"),
+        Column("memory", wide=True),
+    ]
+    rows: list[Sequence[str | Cell | Bar]] = []
+    for rank, hit in enumerate(hits, start=1):
+        memory = hit.memory
+        rows.append(
+            (
+                str(rank),
+                f"{hit.score:.3f}",
+                *([hit.reranking] if is_judged else []),
+                Bar(hit.contributions),
+                age(memory.created_at, as_of),
+                ids[memory.id] if ids else str(memory.id),
+                Cell(line(memory.content, LONGEST_TEXT), "dim" if hit.beside else ""),
+            )
+        )
+        rows.append((*[""] * (len(columns) - 1), Bar(hit.contributions, named=True)))
+    return Grid(columns, rows, title)

@@ -48,10 +48,8 @@ def explain(
 
     Takes the arguments of `search`. The explanation holds the memory's score and rank, and each
     signal's value, weight and share. If the memory is not among the k best, it says which
-    conditions it fails, which threshold it misses, or what score it would have needed and in which
-    signal it is furthest behind. With `expand_session`, `beside` names the hit that the memory was
-    added for. Relevance is measured even without a floor. No retrieval is counted. It explains the
-    order by score: it knows no reranker and no `diversity`.
+    conditions it fails, which threshold it misses, or what score it would have needed. No retrieval
+    is counted. It explains the order by score: it knows no reranker and no `diversity`.
 
     Raises MemoryNotFound if neither the agent nor one of the teams has the memory.
     """

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, Unpack
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, Unpack
 from uuid import UUID
 
+from pgrecall.core.display import Displayed, Part, Verbatim, lines, quoted
 from pgrecall.core.statement import Statement
 from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import require_bool
@@ -16,10 +19,8 @@ from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.question import Question
 from pgrecall.schema import Tables
-from pgrecall.search.diversifying import diverse, require_diverse
-from pgrecall.search.query_plan import QueryPlan
 from pgrecall.search.scatter_gather import each_owner
-from pgrecall.search.searching import require_strategy
+from pgrecall.search.searching import diverse, require_diverse, require_strategy
 
 
 @needs(READS)
@@ -61,3 +62,28 @@ def plan(
     rows = yield Run(explained, asked_for.parameters, may_prepare=False)
     lines = (re.sub(r"\[[-0-9.e,]{40,}\]", "[…]", row[0]) for row in rows)
     return QueryPlan(written, "\n".join(lines), how)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlan(Displayed):
+    """The statement of a search and its plan."""
+
+    statement: str
+    """SQL with named parameters."""
+    plan: str
+    """The output of EXPLAIN, with long vectors shortened."""
+    strategy: Literal["exact", "index"]
+    """index: the search tries a rank index first."""
+
+    def __repr__(self) -> str:
+        return f"QueryPlan({self.strategy!r}, {quoted(self.statement)}, {quoted(self.plan, 200)})"
+
+    def __str__(self) -> str:
+        return lines(f"{self.statement}\n\n{self.plan}")
+
+    def _parts(self) -> Iterable[Part]:
+        return [Verbatim(self.statement), Verbatim(self.plan)]
+
+    def record(self) -> dict[str, Any]:
+        """The fields as plain JSON values."""
+        return {"strategy": self.strategy, "statement": self.statement, "plan": self.plan}

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Any, Unpack, get_args
 from uuid import UUID
 
+from pgrecall.core.limits import COMPARED_PER_HIT, MAX_CONSIDERED
 from pgrecall.core.memory import leading_memory
 from pgrecall.core.quoting import shortened
 from pgrecall.core.rerankers import Rerank, Reranker
 from pgrecall.core.steps import READS, READS_TOGETHER, Ask, Operation, Uncounted, needs
-from pgrecall.core.validation import in_list, require_bool, require_count
+from pgrecall.core.validation import in_list, require_bool, require_count, require_diversity
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
 from pgrecall.rank_index.strategy import search_with_index
 from pgrecall.ranking.arguments import SearchArguments
-from pgrecall.ranking.composing import ranks
+from pgrecall.ranking.composing import ranks, reads
 from pgrecall.ranking.hits import Hits, Strategy
 from pgrecall.ranking.question import Question, embedded
 from pgrecall.ranking.search_parameters import Search
-from pgrecall.ranking.touched import touch_parameters, touched
 from pgrecall.schema import Tables
+from pgrecall.schema.verbs import call
 from pgrecall.scoring.decay import DECAY
 from pgrecall.scoring.profile import Profile, contributions
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.signals import EntityOverlap, Keyword
-from pgrecall.search.diversifying import diverse, require_diverse
 from pgrecall.search.reordering import Reordering, chosen, reordering
 from pgrecall.search.scatter_gather import ALL_AT_ONCE, each_owner, scatter_gather
 
@@ -58,36 +59,22 @@ def search(
     `min_relevance`, say 0.08, to leave out what is less relevant, as `context` does by default.
 
     `query` is a text, which the repository's embedder embeds, or a vector, or None to rank by the
-    other signals alone. `query_text` is compared by words, and not embedded. SearchArguments
-    describes the other arguments: profile, weights, filters, thresholds and so on.
+    other signals alone. SearchArguments describes the arguments that are not named here.
 
-    `expand=1` adds memories that are linked to the hits, `expand=2` also those linked to these: at
-    most k, by the same filters, thresholds and score, placed among the hits. Their `steps` is 1 or
-    2.
+    `expand`, 1 or 2, adds memories within so many links of the hits: at most k, by the same
+    filters, thresholds and score. `diversity`, from 0 to less than 1, is that of `context`: the
+    hits stand in the order in which they were chosen.
 
-    `expand_session=n` adds the n turns before and after each hit in its session. Turns of one
-    session then stand together, in order, and `beside` names the hit that a turn was added for.
-    `min_score` and `min_relevance` apply to the hits, not to what is added for them.
-
-    `diversity`, from 0 to less than 1, is that of `context`: after the best memory, the next is the
-    one with the greatest (1 - d) · score - d · similarity to the nearest one chosen before, among
-    the 5 · k best, and at least 50. The hits stand in the order in which they were chosen.
-
-    `touch` counts a retrieval of each memory returned. It also sets
-    `last_accessed_at`, unless the profile is `accessed_by` use.
+    `touch` counts a retrieval of each memory returned. It also sets `last_accessed_at`, unless the
+    profile is `accessed_by` use.
 
     `strategy` is "exact" (score every memory), "index" (score the candidates from the agent's rank
-    index and what was written or changed since it was built; score every memory if that would
-    not answer as well), or "auto" (use the index if the agent has enough memories and signals
-    unknown to the index weigh at most a tenth). `strategy` of the result says which was used.
+    index; score every memory if that would not answer as well), or "auto" (use the index if the
+    agent has enough memories and signals unknown to the index weigh at most a tenth).
 
     `rerank` judges the best by score once more: a function from a query and texts to numbers, a
-    `Rerank` with its `top` and its budget `within`, or True for the repository's. The query is its
-    text, or else `query_text`. The best `top` are ranked by it (more than 80 without an index), and
-    the k best returned; only these count as retrieved. `rerank_score` and `moved` of a hit stand
-    beside its score, which does not change. If the reranker fails or takes too long, the order by
-    score stands: `reranked` of the result is False, and `rerank_note` says why. Memories that
-    `expand` adds stand behind the hits, and `expand_session` is refused.
+    `Rerank` with its `top` and its budget `within`, or True for the repository's. If it fails or
+    takes too long, the order by score stands, and `rerank_note` of the result says why.
 
     Raises InputError and its children for a value that cannot be used, and DatabaseReadOnly if
     `touch` meets a database that cannot be written.
@@ -314,3 +301,64 @@ def missing_in(row: Any) -> list[str]:
     if not getattr(row, "names", 1):
         missing.append(EntityOverlap.name)
     return missing
+
+
+_MOST = MAX_CONSIDERED // COMPARED_PER_HIT
+
+
+def require_diverse(
+    diversity: float, k: object, arguments: Mapping[str, Any], rerank: object
+) -> float:
+    """The diversity of a search with these arguments; raises InputError."""
+    share = require_diversity(diversity)
+    if not share:
+        return share
+    if arguments.get("expand_session"):
+        raise InputError("diversity does not go with expand_session: leave one out")
+    if rerank:
+        raise InputError("rerank does not go with diversity, which weighs scores: leave one out")
+    if isinstance(k, int) and k > _MOST:
+        raise InputError(f"with diversity, k may be at most {_MOST}, got {k}")
+    return share
+
+
+def diverse(search: Search, diversity: float) -> Search:
+    """The search with this diversity; raises InputError."""
+    if search.spans_nodes:
+        raise InputError(
+            "diversity does not go with teams on Citus, where each owner is ranked on its node: "
+            "leave one out"
+        )
+    return replace(search, diversity=diversity)
+
+
+def touched(tables: Tables, hits: Sequence[ScoredMemory], search: Search) -> Operation[bool]:
+    """Counts a retrieval of each hit, in one statement; in one for each owner where these may be on
+    different nodes. Returns whether they were counted."""
+    owners: dict[str, list[UUID]] = defaultdict(list)
+    for hit in hits:
+        owners[hit.memory.owner_id].append(hit.memory.id)
+    how = touch_parameters(search.profile)
+    if len(owners) == 1 or search.distributed:
+        for owner_id, ids in sorted(owners.items()):
+            counting = call(tables, "touch", agent=owner_id, memory_ids=ids, **how)
+            if (yield counting._replace(counts=True)) is Uncounted:
+                return False
+    elif owners:
+        memories = [hit.memory for hit in hits]
+        each = reads(
+            tables,
+            "touch",
+            hit_owners=[memory.owner_id for memory in memories],
+            hit_ids=[memory.id for memory in memories],
+        )
+        parameters = {**each.parameters, **how}
+        if (yield each._replace(parameters=parameters, counts=True)) is Uncounted:
+            return False
+    return True
+
+
+def touch_parameters(profile: Profile) -> dict[str, bool]:
+    """The parameters of a touch: whether it sets last_accessed_at, and whether the commit waits for
+    the disk, which the repository may override."""
+    return {"accessed": profile.accessed_by == "retrieval", "durable": True}

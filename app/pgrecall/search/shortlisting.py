@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Unpack
 from uuid import UUID
 
 from pgrecall.core.checks import K
+from pgrecall.core.dates import Period
+from pgrecall.core.memory import Memory
 from pgrecall.core.quoting import listed
 from pgrecall.core.steps import READS, Operation, needs
 from pgrecall.core.validation import require_bool, require_count
@@ -20,8 +23,53 @@ from pgrecall.schema import Tables
 from pgrecall.scoring.decay import DECAY
 from pgrecall.scoring.expression import clocks, is_listed
 from pgrecall.scoring.profile_file import as_values
-from pgrecall.search.candidate_list import Candidate, Candidates, SignalBound
 from pgrecall.search.searching import hits_of, missing_in
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A memory that a search could return by other weights, with its exact values."""
+
+    memory: Memory
+    score: float
+    """By the profile and the weights in effect."""
+    similarity: float | None
+    relevance: float | None
+    signals: dict[str, float]
+    """The value of each signal by its name; and `decay`, the factor of all, if there is one."""
+    age_days: dict[str, float | None]
+    """The days since the clock of `recency`, and since that of `decay`; None without a clock."""
+    terms: list[str]
+    """The terms of the query's text that it has, as `explain` names them."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignalBound:
+    """The most that a memory which is no candidate has of a signal."""
+
+    has_value: bool
+    """False: the query has nothing to compare, and the signal is the same for every memory."""
+    nth: float | None
+    """The n-th greatest value; None if fewer than n memories pass."""
+    nth_age_days: float | None = None
+    """The least age of one that is no candidate, for a signal with a clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The n best memories by the score, and those with more of a signal than its n-th value."""
+
+    profile: dict[str, Any]
+    """As a profile file has it, with the caller's weights."""
+    total: int | None
+    """How many memories pass the filters; None if only the best by the score were looked for,
+    unless these are all."""
+    query_time: Period | None
+    signals: dict[str, SignalBound]
+    decay: SignalBound | None
+    memories: list[Candidate]
+    """Best first by the profile."""
+
 
 MOST = 1_000
 """The greatest `n`."""
@@ -45,16 +93,12 @@ def candidates(
     """The memories that a search with other weights could return, with the value of each signal.
 
     They are the `n` best by the profile, and those that have more of a signal, or are younger by
-    the clock of recency, than the n-th memory by this signal; n is raised to `k`. The n-th value of
-    each signal tells for any weights whether their order is that of a search: so the studio ranks
-    anew while somebody moves a slider.
+    the clock of recency, than the n-th memory by this signal; n is raised to `k`. With `by_signal`
+    False they are the n best by the profile alone, and `total` is None, unless these are all.
 
-    With `by_signal` False they are the n best by the profile alone, in the time of a search. Then
-    `total` is None, unless these are all.
-
-    Takes the arguments of `search`, except for those that depend on the scores of other memories:
-    min_score and expand_session. Every memory is read once, without a rank index. No
-    retrieval is counted. On Citus, the owners of one call must be one.
+    Takes the arguments of `search` except min_score and expand_session, which depend on the scores
+    of other memories. Every memory is read once, without a rank index. No retrieval is counted. On
+    Citus, the owners of one call must be one.
 
     Raises InputError for a value that cannot be used.
     """

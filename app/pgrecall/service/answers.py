@@ -13,11 +13,10 @@ from starlette.responses import Response
 from pgrecall.context.assembled import Context
 from pgrecall.core.memory import Memory
 from pgrecall.errors import MemoryNotFound
-from pgrecall.evaluation.judged_query import JudgedQuery
+from pgrecall.evaluation.checked_query import JudgedQuery
 from pgrecall.evaluation.queries_file import record_of
-from pgrecall.memories.added import Added, Outcome
-from pgrecall.memories.batch import Batch
-from pgrecall.memories.page import Page
+from pgrecall.memories.added import Added, Batch, Outcome
+from pgrecall.memories.listing import Page
 from pgrecall.migrate.service_keys import Scope
 from pgrecall.ranking.hits import Hits
 from pgrecall.scoring.scored_memory import ScoredMemory

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from importlib.metadata import version
 from typing import Any
 
@@ -16,9 +17,9 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pgrecall.errors import PgRecallError
+from pgrecall.errors import ExtraMissing, MemoryNotFound, PgRecallError
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate.access import require_policies
@@ -27,19 +28,60 @@ from pgrecall.service import (
     memory_os_routes,
     memory_routes,
     pages,
-    profile_routes,
     service_routes,
     studio_page,
 )
+from pgrecall.service.caller import Caller, authenticate, require_scope
 from pgrecall.service.database_metrics import DatabaseMetrics
 from pgrecall.service.document import DocumentedApp, errors
 from pgrecall.service.gate import Gate
 from pgrecall.service.key_cache import KeyRing
-from pgrecall.service.mcp_route import McpRoute, serve_mcp
 from pgrecall.service.problems import Problem, to_problem
 from pgrecall.service.rls_session import confine
 from pgrecall.service.service_settings import ServiceSettings
 from pgrecall.service.shutdown import watch_signals
+
+_CALLER: ContextVar[Caller] = ContextVar("pgrecall_caller")
+"""The caller of the request: tools run in its task, or in tasks that it starts."""
+
+
+class McpRoute:
+    """The application of the route."""
+
+    path = "/mcp"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["route"] = self  # for the metrics
+        request = Request(scope)
+        _CALLER.set(authenticate(request, "read", request.query_params.get("owner")))
+        if request.app.state.answer_mcp is None:
+            raise ExtraMissing("/mcp needs the extra mcp: pip install 'pgrecall[mcp]'")
+        await request.app.state.answer_mcp(scope, receive, send)
+
+
+@asynccontextmanager
+async def serve_mcp(max_body: int) -> AsyncIterator[ASGIApp | None]:
+    """The app that answers the messages of models; None without the extra mcp."""
+    try:
+        from pgrecall.mcp.memory_server import over_http
+        from pgrecall.mcp.memory_tools import MemoryTools
+    except ExtraMissing:
+        yield None
+        return
+
+    @contextmanager
+    def access(effect: str) -> Iterator[tuple[MemoryTools, str]]:
+        caller = _CALLER.get()
+        try:
+            require_scope(caller.key, "read" if effect == "reads" else "write")
+            yield MemoryTools(caller.repo, touch=caller.touch()), caller.owner
+        except Exception as error:  # models get the errors of other clients
+            kind = MemoryNotFound if isinstance(error, MemoryNotFound) else PgRecallError
+            raise kind(to_problem(error).detail) from error
+
+    async with over_http(access, max_body=max_body) as answered:
+        yield answered
+
 
 COMPRESSED_FROM = 4_096
 """Bytes: smaller answers fit into few packets. JSON of memories shrinks to an eighth."""
@@ -60,7 +102,7 @@ def create_app(settings: ServiceSettings, make_repository: MakeRepository) -> AS
     )
     app.state.settings, app.state.own = settings, own
     app.state.make_repository = make_repository
-    for module in (memory_routes, profile_routes, service_routes):
+    for module in (memory_routes, service_routes):
         app.include_router(module.router, responses=errors())
     for module in (memory_os_routes, pages, studio_page):
         app.include_router(module.router)

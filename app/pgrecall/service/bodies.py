@@ -27,14 +27,21 @@ from pgrecall.core.rerankers import Rerank, Reranker
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InvalidProfile
 from pgrecall.execution import AsyncMemoryRepository
+from pgrecall.execution.method import Namespace, method
 from pgrecall.ranking import arguments, filters
 from pgrecall.schema.fields import NEW
 from pgrecall.scoring.profile import AccessedBy, Profile
 from pgrecall.scoring.profile_file import from_values
 from pgrecall.scoring.profiles import BUILT_IN
-from pgrecall.search.shortlisting import MOST
+from pgrecall.search import shortlisting
 from pgrecall.service.bounds import BOUNDS, rules
-from pgrecall.service.studio_methods import StudioMethods
+
+
+class StudioMethods(Namespace[AsyncMemoryRepository]):
+    """Methods that take a repository as a namespace of it does."""
+
+    candidates = method(lambda: shortlisting.candidates)
+
 
 MAX_PROFILE = 64 * 1024
 """Bytes of a definition: each is a statement of its own, which the database plans."""
@@ -179,7 +186,7 @@ _DESCRIPTIONS = {
 _INSTEAD: dict[str, Any] = {
     "teams": Sequence[Annotated[str, Field(json_schema_extra=BOUNDS["owner"])]],
     "k": Limit,
-    "n": Annotated[int, Field(ge=1, le=MOST)],
+    "n": Annotated[int, Field(ge=1, le=shortlisting.MOST)],
     "profile": AnyProfile | None,
     "limit": Annotated[int, Field(ge=1, le=1000)],
     "order": list[str],

@@ -12,8 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pgrecall.core.time_limit import TookTooLong, within
 from pgrecall.migrate.service_keys import presented
-from pgrecall.service.bearer import OPEN, Key
-from pgrecall.service.key_cache import KeyRing
+from pgrecall.service.key_cache import OPEN, Key, KeyRing
 from pgrecall.service.problems import Problem, to_problem
 from pgrecall.service.request_metrics import REFUSED, REQUESTS, RUNNING, WAITING
 from pgrecall.service.rls_session import OWNERS

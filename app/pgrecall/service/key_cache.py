@@ -11,10 +11,30 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from pgrecall.core.time_limit import TookTooLong, within
 from pgrecall.execution.error_mapping import map_errors
-from pgrecall.migrate.service_keys import matches
+from pgrecall.migrate.service_keys import SCOPES, Scope, matches
 from pgrecall.schema import tables
-from pgrecall.service.bearer import Key
 from pgrecall.service.problems import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The rights of a request."""
+
+    id: str
+    owners: tuple[str, ...] | None
+    """Owners as stored; a team is team:<id>. None: all, in a service without keys."""
+    scope: Scope
+
+    def may(self, scope: Scope) -> bool:
+        return SCOPES.index(scope) <= SCOPES.index(self.scope)
+
+    def owns(self, owner: str) -> bool:
+        return self.owners is None or owner in self.owners
+
+
+OPEN = Key("", None, "maintain")
+"""The key of every request to a service without keys."""
+
 
 MOST = 10_000
 """The most keys cached. Beyond it, the cache is cleared."""

@@ -14,7 +14,7 @@ from pgrecall.core.memory import Memory, NewMemory
 from pgrecall.errors import InputError, MemoryNotFound
 from pgrecall.lifecycle.event import Event
 from pgrecall.lifecycle.link import Link
-from pgrecall.search.candidate_list import Candidates
+from pgrecall.search.shortlisting import Candidates
 from pgrecall.service import answers
 from pgrecall.service.bodies import MEMORY_FIELDS, AnyProfile, Body, method_named, request_model
 from pgrecall.service.caller import Caller, Reader, Writer, require_scope

@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from pgrecall import errors
-from pgrecall.execution.stale_plans import psycopg_error
+from pgrecall.execution.error_mapping import psycopg_error
 
 STATUSES: tuple[tuple[type[errors.PgRecallError], int], ...] = (
     (errors.EmbedderMismatch, 503),

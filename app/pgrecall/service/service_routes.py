@@ -13,7 +13,11 @@ from starlette.responses import Response
 from pgrecall.core.memory import TEAM
 from pgrecall.core.time_limit import TookTooLong, within
 from pgrecall.execution.error_mapping import map_errors
+from pgrecall.migrate.installing import installed
+from pgrecall.migrate.kept_settings import chosen_profile
 from pgrecall.migrate.state import read_status
+from pgrecall.scoring.profile_file import as_values
+from pgrecall.scoring.profiles import BUILT_IN, DEFAULT
 from pgrecall.service.answers import KeyAnswer, answer
 from pgrecall.service.bodies import Name
 from pgrecall.service.caller import AnyKey, default_owner, require_scope
@@ -25,6 +29,21 @@ READY_SECONDS = 2.0
 """Time limit of the check that the database is ready."""
 router = APIRouter(tags=["service"])
 Record = dict[str, Any]
+
+
+@router.get("/profiles", response_model=dict[str, Any])
+async def profiles(request: Request, _: AnyKey) -> Response:
+    """List the built-in profiles and the installed ones, and name the default."""
+    state = request.app.state
+    schema = state.settings.schema
+    with map_errors():
+        async with state.repo._bind.connect() as connection:  # keys must not wait for it
+            own = await connection.run_sync(installed, schema)
+            chosen = await connection.run_sync(chosen_profile, schema)
+    known = {name: as_values(one) | {"built_in": True} for name, one in BUILT_IN.items()}
+    known |= {one["name"]: one | {"built_in": False} for one in own}
+    listed = [one | {"installed": True} for one in known.values()]
+    return answer({"profiles": listed, "default": chosen or DEFAULT.name})
 
 
 @router.get("/key", response_model=KeyAnswer)
