@@ -52,10 +52,10 @@ if TYPE_CHECKING:
     from pgrecall.execution import AsyncMemoryRepository, MemoryRepository
     from pgrecall.execution.search_path import pin_search_path
     from pgrecall.lifecycle.cluster import Consolidation
-    from pgrecall.lifecycle.erased import Erased
+    from pgrecall.lifecycle.erasing import Erased
     from pgrecall.lifecycle.event import Change, Event
     from pgrecall.lifecycle.health import Health, LastMaintenance
-    from pgrecall.lifecycle.link import Link
+    from pgrecall.lifecycle.linking import Link
     from pgrecall.lifecycle.maintenance import MaintenanceRun, MaintenanceTask
     from pgrecall.lifecycle.retention import RetentionPolicy
     from pgrecall.memories.added import Added, Batch
@@ -202,10 +202,10 @@ _MODULES = {
     "execution": "AsyncMemoryRepository MemoryRepository",
     "execution.search_path": "pin_search_path",
     "lifecycle.cluster": "Consolidation",
-    "lifecycle.erased": "Erased",
+    "lifecycle.erasing": "Erased",
     "lifecycle.event": "Change Event",
     "lifecycle.health": "Health LastMaintenance",
-    "lifecycle.link": "Link",
+    "lifecycle.linking": "Link",
     "lifecycle.maintenance": "MaintenanceRun MaintenanceTask",
     "lifecycle.retention": "RetentionPolicy",
     "memories.added": "Added Batch",

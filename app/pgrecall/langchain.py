@@ -49,12 +49,9 @@ class RecallVectorStore(VectorStore):
     asynchronous one, asynchronous methods run in a thread; without the synchronous one, only
     asynchronous methods work. With `repository.teams`, `agent_id` is that of a team.
 
-    Searches take the arguments of `repository.search` by name, such as profile, weights, as_of and
-    teams; `search` are their defaults. `filter` is the filter `metadata`. A score is pgrecall's, in
-    [0, 1]; higher is better. Maximal marginal relevance weighs it against the similarity to
-    documents chosen before, in PostgreSQL.
-
-    Adding a document under an id that is there replaces it. Errors are those of the repository.
+    Searches take the arguments of `repository.search` by name; `search` are their defaults.
+    `filter` is the filter `metadata`. A score is pgrecall's. Adding a document under an id that is
+    there replaces it. Errors are those of the repository.
     """
 
     def __init__(

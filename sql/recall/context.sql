@@ -60,7 +60,7 @@ BEGIN
         'max_skips', max_skips, 'diversity', diversity, 'max_similarity', max_similarity,
         'reserved_types', (ARRAY(SELECT jsonb_object_keys(reserve)))::text,
         'reserved_shares', (ARRAY(SELECT e.value::float8 FROM jsonb_each(reserve) e))::text)
-        || packing_values();
+        || @packing@;
     asked.options := asked.options || '{indents,brief}'
         || CASE WHEN diversity > 0 OR max_similarity IS NOT NULL THEN '{compares}'::text[] END;
     sources := index_sources(strategy, asked.owners, asked.moment, asked.facts, asked.weighed,
@@ -108,10 +108,3 @@ CREATE OR REPLACE FUNCTION context_text(facts jsonb, options text[], sources jso
 
 COMMENT ON FUNCTION context_text IS
     'The statement that context runs; recall_text is that of recall.';
-
-CREATE OR REPLACE FUNCTION packing_values() RETURNS jsonb
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN @packing@;
-
-COMMENT ON FUNCTION packing_values IS
-    'How the tokens of a memory in the plain style are estimated, as values of the statement.';

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from pgrecall import NewMemory, ScoredMemory
 from pgrecall.errors import MemoryNotFound
-from pgrecall.lifecycle.link import Link
+from pgrecall.lifecycle.linking import Link
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import Owner
 from tests.integration.support import NORTH, NOW, at, before

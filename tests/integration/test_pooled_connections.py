@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.core.ids import new_id
 from pgrecall.errors import MemoryNotFound
-from pgrecall.service.rls_session import OWNERS, confine
+from pgrecall.service.gate import OWNERS, confine
 from tests.integration.support import NORTH, at, awaited
 
 BATCH = [NewMemory(word, embedding=at(2)) for word in ("two", "three")]

@@ -15,7 +15,7 @@ from pgrecall.cli.parsers import option
 from pgrecall.core.display import Cell
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.cluster import Consolidation
-from pgrecall.lifecycle.erased import Erased
+from pgrecall.lifecycle.erasing import Erased
 
 app = App()
 

@@ -79,12 +79,10 @@ _NO_KEY = "none"
 class OpenAIEmbedder:
     """Embeddings of OpenAI, or of any server with its API, such as Ollama, vLLM and LM Studio.
 
-    `model` is the server's name of the model. `base_url` is where its API begins, such as
-    http://localhost:11434/v1; by default the environment variable OPENAI_BASE_URL, or OpenAI. The
-    environment variable that `key_variable` names has the key, which a server of your own may not
-    need. `dimensions` asks for shorter vectors, if the model can make them. Texts are sent
-    `batch_size` at a time. A request that times out after `timeout` seconds, or that the server
-    cannot answer now, is sent again up to `max_retries` times, after growing pauses.
+    `base_url` is where its API begins, such as http://localhost:11434/v1; by default the
+    environment variable OPENAI_BASE_URL, or OpenAI. The environment variable that `key_variable`
+    names has the key. `dimensions` asks for shorter vectors, if the model can make them. A request
+    that takes longer than `timeout` seconds is sent again up to `max_retries` times.
 
     Raises ExtraMissing if the extra `openai` is not installed, and InputError if OpenAI itself has
     no key. Its methods raise EmbeddingFailed.

@@ -36,21 +36,17 @@ EMBEDS: Final = ("embed", "embed_query")
 class Ask(NamedTuple):
     """Asks the repository, or calls a function of the caller. Result: the answer.
 
-    The repository embeds texts (`Embedded`) or a query's, counts the tokens of texts (a list of
-    numbers) and finds the entities in them (`Found`, or None), all without a connection, so before
-    any step that needs one. It also knows the `Layout` of the database, and whether the operation
-    reads on a replica, where only a `Run` that counts can write.
+    The repository embeds texts (`Embedded`) or a query's, counts the tokens of texts and finds the
+    entities in them (`Found`, or None), all without a connection, so before any step that needs
+    one. It also knows the `Layout` of the database, and whether the operation reads on a replica,
+    where only a `Run` that counts can write.
 
     "compute" calls a function of ours that takes long, within a transaction too; the asynchronous
-    repository does so in a thread, and the function calls `go_on` in between, so that a call that
-    is cancelled ends.
-    `reranker` is the `Rerank` for a caller's value; `rerank` judges texts by it (`Verdict`). That
-    takes long and comes between statements. Where each of these may be a transaction of its own,
-    nobody holds a connection meanwhile.
+    repository does so in a thread, and the function calls `go_on` in between. `reranker` is the
+    `Rerank` for a caller's value; `rerank` judges texts by it (`Verdict`), between statements.
 
     A function of the caller is called outside of the transactions of a job, but within that of an
-    operation, which is not retried afterwards. The asynchronous repository awaits its result if
-    that can be awaited.
+    operation, which is not retried afterwards.
     """
 
     function: Question | Callable[..., Any]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -13,11 +13,36 @@ from pgrecall.core.statement import Statement
 from pgrecall.core.steps import VERB, Ask, Job, Operation, Part, Run, needs, says_how_far
 from pgrecall.core.validation import require_bool, require_callable, require_count, require_ids
 from pgrecall.errors import DatabaseError
-from pgrecall.lifecycle.erased import Erased
 from pgrecall.ranking.owner_facts import owner_facts
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erased:
+    """How many rows of each table an erasure removed or, with dry_run, would remove."""
+
+    dry_run: bool = False
+    memories: int = 0
+    counters: int = 0
+    """Rows of memory_usage."""
+    links: int = 0
+    events: int = 0
+    """Rows of the history."""
+    positions: int = 0
+    """Positions in the rank index."""
+    mentions: int = 0
+    """Where other memories and their history named an erased one: as successor or end of a link."""
+    runs: int = 0
+    """Rows of maintenance_runs; only an owner's erasure removes them."""
+    derived: tuple[UUID, ...] = ()
+    """Memories that consolidate erased ones. They may contain the same text, and are not erased."""
+
+    def record(self) -> dict[str, Any]:
+        """The numbers as plain JSON values."""
+        return asdict(self) | {"derived": [str(one) for one in self.derived]}
+
 
 BATCH_SIZE = 1_000
 _OF_MEMORIES = ("memories", "counters", "links", "events", "positions")

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from pgrecall.core.steps import ALONE, READS, VERB, Operation, needs
 from pgrecall.core.validation import require_given_share, require_id, require_name
 from pgrecall.errors import InputError
-from pgrecall.lifecycle.link import Link
 from pgrecall.memories.event_fields import note
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A link from one memory to another; `weight`, in [0, 1], is its strength."""
+
+    source_id: UUID
+    target_id: UUID
+    kind: str
+    weight: float
 
 
 @needs(VERB)

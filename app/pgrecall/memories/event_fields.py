@@ -21,14 +21,10 @@ def note(
 
 
 def check_audit_fields(
-    *,
-    reason: str | None,
-    actor: str | None,
-    run: str | None = None,
-    metadata: Mapping[str, Any] | None = None,
+    *, reason: str | None, actor: str | None, run: str | None = None
 ) -> dict[str, Any]:
     """The parameters of a statement that writes events. Raises InputError."""
     if run is not None:
         require_name("run", run)
-    values = note(reason=reason, actor=actor, metadata=metadata)
+    values = note(reason=reason, actor=actor)
     return {f"note_{name}": value for name, value in values.items()}

@@ -17,9 +17,8 @@ from pgrecall.core.validation import require_query
 from pgrecall.core.vectors import StoredVector, VectorLike
 from pgrecall.errors import InputError
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments, require_known
-from pgrecall.ranking.composing import reads
+from pgrecall.ranking.composing import known_as, known_entities, reads
 from pgrecall.ranking.default_profile import default_profile
-from pgrecall.ranking.entities import known_as, known_entities
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.owner_facts import owner_facts
 from pgrecall.ranking.search_parameters import Search, weighs_time

@@ -1,27 +1,4 @@
-"""Profiles as TOML or JSON files.
-
-name = "mine"
-redistribute = true
-accessed_by = "use"
-min_relevance = 0.1
-
-[decay]
-half_life = 30
-floor = 0.5
-
-[signals.similarity]
-weight = 0.6
-
-[signals.recency]
-weight = 0.3
-half_life = 14
-clock = "last_accessed_at"
-
-[signals.views]
-weight = 0.1
-metadata = "stats.views"
-most = 1000
-"""
+"""Profiles as TOML or JSON files."""
 
 from __future__ import annotations
 

@@ -34,10 +34,9 @@ from pgrecall.service import (
 from pgrecall.service.caller import Caller, authenticate, require_scope
 from pgrecall.service.database_metrics import DatabaseMetrics
 from pgrecall.service.document import DocumentedApp, errors
-from pgrecall.service.gate import Gate
+from pgrecall.service.gate import Gate, confine
 from pgrecall.service.key_cache import KeyRing
 from pgrecall.service.problems import Problem, to_problem
-from pgrecall.service.rls_session import confine
 from pgrecall.service.service_settings import ServiceSettings
 from pgrecall.service.shutdown import watch_signals
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from pgrecall.core.memory import Memory, NewMemory
 from pgrecall.errors import InputError, MemoryNotFound
 from pgrecall.lifecycle.event import Event
-from pgrecall.lifecycle.link import Link
+from pgrecall.lifecycle.linking import Link
 from pgrecall.search.shortlisting import Candidates
 from pgrecall.service import answers
 from pgrecall.service.bodies import MEMORY_FIELDS, AnyProfile, Body, method_named, request_model

@@ -21,8 +21,8 @@ from pgrecall.scoring.profiles import BUILT_IN, DEFAULT
 from pgrecall.service.answers import KeyAnswer, answer
 from pgrecall.service.bodies import Name
 from pgrecall.service.caller import AnyKey, default_owner, require_scope
+from pgrecall.service.database_metrics import exposed
 from pgrecall.service.problems import Problem, to_problem
-from pgrecall.service.request_metrics import exposed
 from pgrecall.service.service_settings import ServiceSettings
 
 READY_SECONDS = 2.0
