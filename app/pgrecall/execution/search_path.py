@@ -20,8 +20,7 @@ _PATH = "search_path = pg_catalog, pg_temp"
 def pin_search_path(engine: AnyEngine) -> AnyEngine:
     """Makes names in statements on this engine mean PostgreSQL's own. Returns the engine.
 
-    PostgreSQL prefers an overload whose types match exactly, in whatever schema of search_path it
-    stands. So a role that may create functions in one of them, often `public`, could otherwise run
+    Otherwise a role that may create functions in a schema of search_path, often `public`, could run
     code as the role that connects. Call it before the engine is used, on an engine for pgrecall
     alone: your own tables need their schema before their names.
 

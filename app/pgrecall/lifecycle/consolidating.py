@@ -36,13 +36,10 @@ def consolidate(
     `min_similarity`; no memory is in two. They are found among the `newest` memories, and only if
     the agent has more than `more_than`. With `dry_run` they are returned, and nothing changes.
 
-    `summarise` makes the new text from the cluster's texts, the most central first. Without it the
-    most central memory's text and vector are used. The status of the sources becomes consolidated,
-    and links of the kind consolidates lead to them.
-
-    The new memory's importance is min(greatest of the sources + 0.1, 1). Trust and usefulness are
-    the means of the sources'. Tags and entities are merged, and it is valid while all
-    sources are. Metadata is not copied.
+    `summarise` makes the new text from the cluster's texts, the most central first; without it the
+    central memory's text and vector are used. The status of the sources becomes consolidated, and
+    links of the kind consolidates lead to them. The new memory's importance is min(greatest of the
+    sources + 0.1, 1), and its trust and usefulness are the means of theirs.
 
     Each cluster is a transaction of its own; `summarise` runs outside of it. A cluster that was
     changed meanwhile is left as it is. `on_progress(done, of)` is called after each.

@@ -36,13 +36,10 @@ def supersede(
 ) -> Operation[Added]:
     """Stores `new` in place of a memory, which stays in the table but is no longer recalled.
 
-    `new` is given as to `add`: as a text with fields beside it, as a NewMemory or as a dict.
-    The old memory is invalidated from the moment the new one begins to hold (its valid_from, by
-    default now), with the reason superseded and the new one as its successor. The new memory's
-    importance is at least the old one's, and it takes over the subject if it names none. If it is
-    the same as another active memory (see `add`), that one becomes the successor. Repeating
-    the call with the same id or key changes nothing. The new memory must not require approval: add
-    and approve it, then supersede with the same text.
+    `new` is given as to `add`. The old memory is invalidated from the moment the new one begins to
+    hold (its valid_from, by default now). The new memory's importance is at least the old one's,
+    and it takes over the subject if it names none. If it is the same as another active memory, that
+    one becomes the successor. The new memory must not require approval.
 
     Raises SupersessionConflict if the old memory is valid until later than the new one begins, does
     not begin earlier, or was already superseded or forgotten; `force` overrides this. Also raises

@@ -66,15 +66,13 @@ def erase(
     """Deletes memories and everything of them, including their history. Returns how many rows.
 
     `delete` keeps the history, which may contain texts; `erase` also removes that of memories that
-    were deleted before. Other memories that name an erased one, as their successor or as the end of
-    a link in their history, no longer do. Memories that consolidate erased ones may contain the
-    same text. They stay; `derived` lists them. Ids that the agent never had are ignored. `dry_run`
-    changes nothing, but locks the memories meanwhile.
+    were deleted before. Memories that consolidate erased ones may contain the same text. They stay;
+    `derived` lists them. Ids that the agent never had are ignored. `dry_run` changes nothing, but
+    locks the memories meanwhile.
 
     PostgreSQL keeps deleted rows on disk until VACUUM; see Personal data, "Erase". `vacuum` runs
-    VACUUM (ANALYZE) on the tables and on the agent's rank index afterwards, also without ids. It
-    blocks neither readers nor writers. Only the owner of the schema may, on an Engine. Rows that an
-    open transaction may still read stay until a later VACUUM.
+    VACUUM (ANALYZE) on the tables and on the agent's rank index afterwards, also without ids. Only
+    the owner of the schema may, on an Engine.
     """
     agent_id = require_owner(tables, agent_id)
     require_bool("dry_run", dry_run)

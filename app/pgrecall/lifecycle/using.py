@@ -52,18 +52,13 @@ def record_outcome(
 ) -> Operation[Memory]:
     """Records that using the memory succeeded or failed. Returns the memory afterwards.
 
-    The rule is that of Grace: the counter is incremented first, then trust changes by +0.05 / (1 +
-    0.1 · success_count) or -0.08 / (1 + 0.05 · failure_count), and by another +0.02 if there are
-    more than 5 retrievals and the success rate is over 0.8. Trust stays in [0, 1]; trust that was
-    never assessed stays unknown. The usage part of trust is stored anew but does not change trust
-    by itself.
+    By Grace's rule the counter is incremented first, then trust changes by +0.05 / (1 + 0.1 ·
+    success_count) or -0.08 / (1 + 0.05 · failure_count), and by another +0.02 if there are more
+    than 5 retrievals and the success rate is over 0.8. Trust that was never assessed stays unknown.
 
     An outcome sets `last_accessed_at`. `touch` also counts a retrieval; pass False if the search
-    that found the memory has counted it. `query` is what the memory was found for; it is stored in
-    the history.
-
-    `key` is your own name for this outcome: a call that is repeated with it counts once, so that
-    one whose answer was lost (`may_have_changed` of the error) can safely be made again.
+    that found the memory has counted it. `query` is what the memory was found for, for the history.
+    `key` is your own name for this outcome: a call that is repeated with it counts once.
 
     Raises MemoryNotFound or InputError.
     """

@@ -78,16 +78,12 @@ def score(
     `values` may contain `similarity` (with the shifted query, if the profile shifts it), `keyword`
     (the share of the query's terms that the memory has), `bytes` (the length of the memory in
     UTF-8), `query_entities`, `names` (how many names stand for these, if some name several),
-    `query_time` (start, end) and the columns that signals read; VALUES lists them all. An
-    `Attribute` is found in `metadata`. A value that is missing or None counts as in the database:
-    no embedding, unknown age, never retrieved, or the column's default. Times may be ISO 8601 text,
-    in UTC if it has no time zone. OTHER_NAMES lists names of other systems that are understood too.
-    `as_of` is the moment at which ages are measured, by default now; if given, later accesses are
-    ignored.
+    `query_time` (start, end) and the columns that signals read; VALUES lists them all, and
+    OTHER_NAMES those of other systems. A value that is missing or None counts as in the database.
+    Times may be ISO 8601 text. `as_of` is the moment at which ages are measured, by default now.
 
-    If the profile redistributes weights and `values` has no key `similarity`, `keyword`,
-    `query_entities` or `query_time`, the weight of that signal goes to the others. With
-    the value None its weight stays.
+    If the profile redistributes weights, a key of a query that `values` lacks gives the weight of
+    its signal to the others; with the value None its weight stays.
 
     Raises UnknownName for an unknown key, and InputError for a value of the wrong type or a time
     without a time zone.
