@@ -30,6 +30,11 @@ T = TypeVar("T")
 
 _log = logging.getLogger("pgrecall")
 _LONGEST_OWNER = 40
+MAX_ATTEMPTS = 6
+TTL_SECONDS = 5.0
+MAX_ENTRIES = 10_000
+"""Maximum number of cached statements of one engine. Beyond it, the cache is cleared."""
+_caches: WeakKeyDictionary[Engine, dict[Any, tuple[float, Any]]] = WeakKeyDictionary()
 NO_REPLICA = (
     "reads_from takes an engine, for a repository on an engine: what a transaction has written is "
     "not on a replica yet. On a Connection or Session, leave it out"
@@ -298,9 +303,6 @@ def _with_advice(error: TypeError, start: partial[Any]) -> TypeError:
     return TypeError(f"{error}{did_you_mean(unknown, taken)}" if unknown else str(error))
 
 
-MAX_ATTEMPTS = 6
-
-
 def pause(call: Invocation[Any], error: DatabaseConflict | DatabaseUnavailable) -> float | None:
     """Seconds until the call is attempted again; None if it is not."""
     if isinstance(error, DatabaseUnavailable):
@@ -310,13 +312,6 @@ def pause(call: Invocation[Any], error: DatabaseConflict | DatabaseUnavailable) 
         return None
     # Random, so that rivals do not meet again.
     return random.uniform(0, 0.01 * 2 ** (call.attempts + 1))
-
-
-TTL_SECONDS = 5.0
-MAX_ENTRIES = 10_000
-"""Maximum number of cached statements of one engine. Beyond it, the cache is cleared."""
-
-_caches: WeakKeyDictionary[Engine, dict[Any, tuple[float, Any]]] = WeakKeyDictionary()
 
 
 def kept(engine: Engine, step: Run, keep: Keep) -> Generator[Run, Any, Any]:
