@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from pgrecall import Attribute, JudgedQuery, NewMemory, Profile, Similarity, score
+from pgrecall import Attribute, Profile, score
 from tests.integration.owner import Owner, plain
-from tests.integration.support import at
 
 
 def alone(signal: Attribute, name: str = "alone") -> Profile:
@@ -53,21 +52,3 @@ def test_the_number_stands_beside_the_value_in_explanations(mine: Owner) -> None
 
     assert "0.2550 (25.5)" in str(explained._repr_html_())
     assert explained.record()["account"][0]["number"] == 25.5
-
-
-def test_evaluations_rank_by_it_and_tune_finds_its_weight(mine: Owner) -> None:
-    """The answers are those that metadata names."""
-    ids = mine.add_many(
-        NewMemory(f"n{n}", embedding=at(6 * n), metadata={"known": int(n >= 54)}) for n in range(60)
-    )
-    signal = Attribute(name="known", metadata="known")
-    halves = Profile("halves", {Similarity(): 0.5, signal: 0.5})
-    queries = [JudgedQuery(at(n), ids[-6:]) for n in range(120, 240)]
-
-    evaluated = mine.evaluation.evaluate(queries, profiles=[halves], k=6)
-
-    tuned = mine.evaluation.tune(queries, start=halves.with_weights(similarity=0.99, known=0.01))
-    recalls = {one.profile.name: one.overall.means["recall"] for one in evaluated.compared}
-    assert recalls["halves"] > 0.9 > recalls["similarity alone"]
-    assert tuned.proposed is not None
-    assert tuned.proposed.weights["known"] > 0.1

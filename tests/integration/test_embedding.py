@@ -173,13 +173,6 @@ def test_the_first_embedder_is_recorded_and_another_refused(
     assert contents(fresh(database_url, Nameless()).search("a", "10")) == ["10"]
 
 
-def test_what_cannot_be_stored_records_nothing(engine: Engine, database_url: str) -> None:
-    with pytest.raises(InvalidVector):
-        MemoryRepository(engine, embedder=Short()).add("a", "10")
-
-    assert recorded(database_url) is None
-
-
 def test_a_transaction_that_is_rolled_back_records_nothing(
     engine: Engine, database_url: str
 ) -> None:

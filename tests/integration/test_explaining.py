@@ -251,20 +251,6 @@ def test_a_memory_of_a_team_is_explained_in_the_same_ranking(
             repo.explain(agent, id_, at(0))
 
 
-def test_one_id_in_several_stores_is_the_agents_own(repo: MemoryRepository) -> None:
-    memory = NewMemory("same id", id=uuid4(), embedding=at(0))
-    same = repo.add("same", memory)
-    for team in ("green", "blue"):
-        repo.teams.add(team, memory)
-
-    why = repo.explain("same", same, at(0), teams=["green", "blue"], k=2)
-
-    assert (why.hit.memory.agent_id, why.ranked) == ("same", 3)
-    found = repo.get("same", same)
-    assert found is not None
-    assert found.retrieval_count == 0, "explaining counts nothing"
-
-
 def test_of_three_comparisons_each_that_is_not_met_is_named(mine: Owner) -> None:
     """A statement has the last of them twice."""
     memory_id = mine.add(plain("m", metadata={"a": 5, "b": "x"}))

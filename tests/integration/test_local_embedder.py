@@ -77,13 +77,6 @@ def test_a_question_finds_its_memory(repo: MemoryRepository, agent: str) -> None
     assert hit.similarity == pytest.approx(1, abs=1e-6)
 
 
-def test_any_text_can_be_remembered(repo: MemoryRepository, agent: str) -> None:
-    for text in ("🙂", "。", "tea " * 20_000):
-        memory = repo.get(agent, repo.add(agent, text))
-        assert memory is not None
-        assert memory.content == text
-
-
 def test_a_text_has_one_vector_alone_and_in_any_batch() -> None:
     """The library embeds many; few are embedded without it."""
     texts = [

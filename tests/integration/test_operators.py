@@ -8,7 +8,6 @@ import pytest
 from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository
-from tests.integration.commands import Run
 from tests.integration.owner import plain
 from tests.integration.support import sql
 
@@ -45,9 +44,3 @@ def test_changes_are_told_newest_first_of_one_owner_and_of_all(
     sql(engine, "UPDATE pgrecall.agent_memories SET inserted_at = now() - interval '3 days'")
     assert told() == []
     assert len(sql(engine, "SELECT * FROM pgrecall.changes(now() - interval '4 days')")) == 4
-
-
-def test_commands_answer(run: Run) -> None:
-    [added] = run("add", "Zoe plays the cello.", "--agent", "zoe", "--json").records
-    run("invalidate", added["id"], "--agent", "zoe")
-    assert run("revive", added["id"], "--agent", "zoe").code == 0

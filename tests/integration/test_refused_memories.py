@@ -54,13 +54,6 @@ def test_bad_memories_are_reported_and_the_others_stored(mine: Owner) -> None:
     assert mine.add_many([None], on_error="report") == []
 
 
-def test_one_by_one_too(mine: Owner) -> None:
-    done = mine.add_many([good(0), None, good(2)], near_duplicates=0.9, on_error="report")
-
-    assert [*done.refused] == [1]
-    assert [one.outcome for one in done] == ["inserted", "near_duplicate"]
-
-
 def test_without_being_asked_one_bad_memory_refuses_all(mine: Owner) -> None:
     with pytest.raises(InvalidMemory, match="memory 1 of 2: importance"):
         mine.add_many([good(0), good(1, importance=2)])

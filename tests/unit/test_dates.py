@@ -21,49 +21,36 @@ NOW = datetime(2026, 8, 12, 21, tzinfo=UTC)
 
 NAMED: list[tuple[str, str, str]] = [
     ("What did I do last week?", "2026-08-03", "2026-08-10"),
-    ("How did last week's rollout go?", "2026-08-03", "2026-08-10"),
     ("last week on Monday", "2026-08-03", "2026-08-04"),
     ("What happened yesterday?", "2026-08-11", "2026-08-12"),
     ("the day before yesterday", "2026-08-10", "2026-08-11"),
-    ("yesterday at 17:30", "2026-08-11", "2026-08-12"),
     ("What went wrong last night?", "2026-08-11", "2026-08-12"),
     ("What did Ines say on Tuesday?", "2026-08-11", "2026-08-12"),
-    ("What happened with 8A on Tuesday?", "2026-08-11", "2026-08-12"),
     ("last month", "2026-07-01", "2026-08-01"),
-    ("earlier this month", "2026-08-01", "2026-09-01"),
     ("what happened in May", "2026-05-01", "2026-06-01"),
     ("which releases went out in October?", "2025-10-01", "2025-11-01"),
-    ("May 2025", "2025-05-01", "2025-06-01"),
     ("June last year", "2025-06-01", "2025-07-01"),
     ("Q2 2025", "2025-04-01", "2025-07-01"),
     ("last year", "2025-01-01", "2026-01-01"),
-    ("who joined in 2024?", "2024-01-01", "2025-01-01"),
     ("the minutes of 10.01.2026", "2026-01-10", "2026-01-11"),
     # Seasons
     ("what went live in autumn 2025", "2025-09-01", "2025-12-01"),
     ("in spring of 2026", "2026-03-01", "2026-06-01"),
     ("last summer", "2025-06-01", "2025-09-01"),
-    ("the winter of 2024", "2024-12-01", "2025-03-01"),
     # Weeks and weekends
     ("in the first week of 2026", "2026-01-01", "2026-01-08"),
-    ("the second week of March 2025", "2025-03-08", "2025-03-15"),
     ("the first weekend of August 2025", "2025-08-02", "2025-08-04"),
     ("the last weekend of July", "2026-07-25", "2026-07-27"),
     # Before and after
     ("before May 3rd", "2026-04-26", "2026-05-03"),
     ("since May", "2026-05-01", "2026-08-12T21:00"),
     ("after January 4th", "2026-01-05", "2026-01-12"),
-    ("the Friday before 10.01.2026", "2026-01-09", "2026-01-10"),
     ("two weeks before May 3rd", "2026-04-19", "2026-04-26"),
     ("the night before Friday", "2026-08-06", "2026-08-07"),
     ("the month before March 31st 2025", "2025-02-28", "2025-03-31"),
-    ("the weekend before 20 October 2025", "2025-10-18", "2025-10-20"),
     ("on 3 May 2024", "2024-05-03", "2024-05-04"),
-    ("May 3rd, 2024", "2024-05-03", "2024-05-04"),
-    ("the minutes of 2024-05-03", "2024-05-03", "2024-05-04"),
     ("invoices of 2024-05", "2024-05-01", "2024-06-01"),
     ("two weeks ago", "2026-07-27", "2026-08-03"),
-    ("3 days ago", "2026-08-09", "2026-08-10"),
     ("in the last two weeks", "2026-07-29", "2026-08-12T21:00"),
     ("between March and June", "2026-03-01", "2026-07-01"),
     ("in early summer this year, June and July", "2026-06-01", "2026-08-01"),
@@ -86,20 +73,12 @@ NOTHING = (
 
 OTHER_LANGUAGES: list[tuple[str, str, str, str]] = [
     ("de", "Was war letzte Woche?", "2026-08-03", "2026-08-10"),
-    ("de", "am 3. Mai 2025", "2025-05-03", "2025-05-04"),
-    ("de", "vor zwei Wochen", "2026-07-27", "2026-08-03"),
     ("fr", "qu'a-t-elle dit hier ?", "2026-08-11", "2026-08-12"),
-    ("fr", "en février", "2026-02-01", "2026-03-01"),
     ("fr", "l'année dernière", "2025-01-01", "2026-01-01"),
     ("es", "en junio de 2025", "2025-06-01", "2025-07-01"),
     ("de", "im letzten Sommer", "2025-06-01", "2025-09-01"),
-    ("de", "in der ersten Woche 2026", "2026-01-01", "2026-01-08"),
     ("de", "vor dem 4. Januar", "2025-12-28", "2026-01-04"),
-    ("de", "die Woche nach dem 4. Januar", "2026-01-05", "2026-01-12"),
     ("fr", "l'été dernier", "2025-06-01", "2025-09-01"),
-    ("fr", "la première semaine de mars", "2026-03-01", "2026-03-08"),
-    ("es", "hace dos semanas", "2026-07-27", "2026-08-03"),
-    ("es", "en la primera semana de 2026", "2026-01-01", "2026-01-08"),
     ("nl", "vorige maand", "2026-07-01", "2026-08-01"),
     ("pt", "semana passada", "2026-08-03", "2026-08-10"),
     ("ru", "на прошлой неделе", "2026-08-03", "2026-08-10"),
@@ -132,14 +111,6 @@ def test_other_languages_are_looked_at_where_named() -> None:
     assert periods((language, text) for language, text, *_ in OTHER_LANGUAGES) == expected
 
 
-def test_days_are_those_of_the_zone_of_as_of() -> None:
-    for zone in (timezone(timedelta(hours=-9)), ZoneInfo("Pacific/Auckland")):
-        here = NOW.astimezone(zone)
-        days = (here.date() - timedelta(days=1), here.date())
-        ends = tuple(datetime(*day.timetuple()[:3], tzinfo=zone) for day in days)
-        assert period_of("What did I do yesterday?", as_of=here) == ends
-
-
 ZONES = ("Pacific/Kiritimati", "Pacific/Pago_Pago")
 
 
@@ -163,12 +134,8 @@ def test_days_are_those_of_the_zone_that_was_named(zone: str) -> None:
     ("zone", "text", "start", "end", "hours"),
     [
         ("Europe/Berlin", "on 29 March 2026", "2026-03-28T23:00", "2026-03-29T22:00", 23),
-        ("Europe/Berlin", "on 25 October 2025", "2025-10-24T22:00", "2025-10-25T22:00", 24),
         ("Europe/Berlin", "on 26 October 2025", "2025-10-25T22:00", "2025-10-26T23:00", 25),
-        ("Europe/Berlin", "in March 2026", "2026-02-28T23:00", "2026-03-31T22:00", 31 * 24 - 1),
-        ("America/New_York", "on 8 March 2026", "2026-03-08T05:00", "2026-03-09T04:00", 23),
         ("America/New_York", "on 2 November 2025", "2025-11-02T04:00", "2025-11-03T05:00", 25),
-        ("America/New_York", "in 2025", "2025-01-01T05:00", "2026-01-01T05:00", 365 * 24),
         # Midnight is left out, or comes twice.
         ("Africa/Cairo", "on 24 April 2026", "2026-04-23T22:00", "2026-04-24T21:00", 23),
         ("America/Havana", "on 2 November 2025", "2025-11-02T04:00", "2025-11-03T05:00", 25),
@@ -182,15 +149,6 @@ def test_a_period_is_as_long_as_its_days(
     assert found is not None
     assert [f"{one.astimezone(UTC):%Y-%m-%dT%H:%M}" for one in found] == [start, end]
     assert found[1] - found[0] == timedelta(hours=hours)
-
-
-def test_a_week_over_a_change_of_summer_time_ends_at_midnight() -> None:
-    monday = datetime(2026, 3, 30, 8, tzinfo=ZoneInfo("Europe/Berlin"))
-
-    found = period_of("What did I do last week?", as_of=monday) or ()
-
-    ends = ["2026-03-23T00:00:00+01:00", "2026-03-30T00:00:00+02:00"]
-    assert [one.isoformat() for one in found] == ends
 
 
 def test_a_day_that_a_zone_left_out_is_no_period() -> None:
@@ -220,13 +178,6 @@ def test_a_zone_is_named_or_given() -> None:
     for wrong in (7, True, ["UTC"], Broken()):
         with pytest.raises(InputError, match="timezone must be a name such as 'Europe/Berlin'"):
             require_zone(wrong)  # type: ignore[arg-type]
-
-
-def test_without_as_of_it_is_seen_from_now() -> None:
-    found = period_of("today")
-
-    assert found is not None
-    assert found[0] <= datetime.now(UTC) < found[1] + timedelta(seconds=5)
 
 
 def test_moments_at_the_ends_of_the_calendar_are_no_error() -> None:
