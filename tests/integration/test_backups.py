@@ -59,6 +59,14 @@ def ranked(url: str, strategy: str = "index") -> tuple[str, list[UUID]]:
     return found.strategy, [hit.memory.id for hit in found]
 
 
+def with_words(url: str) -> list[Any]:
+    found = rows(url, "SELECT id, tsvector_to_array(terms) FROM pgrecall.agent_memories ORDER BY 1")
+    asked = (
+        "SELECT id FROM pgrecall.recall('zoe', NULL, 'number 7 or 3', profile => 'hybrid', k => 2)"
+    )
+    return [*found, *rows(url, asked)]
+
+
 def problems(url: str) -> dict[str, str]:
     with psycopg.connect(url) as connection:
         rows = connection.execute("SELECT problem, why FROM pgrecall.health(1)").fetchall()
@@ -136,6 +144,7 @@ def test_a_dump_is_restored_by_who_is_no_superuser(
                     MemoryRepository(engine).maintenance.run(at_least=1).tasks["build index"] == 1
                 )
             assert ranked(other) == before
+            assert with_words(other) == with_words(url) != []
             assert problems(other) == {}
             run(other, f"DROP OWNED BY {OWNER}")
 

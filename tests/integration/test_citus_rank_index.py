@@ -188,6 +188,25 @@ def test_recall_uses_the_index_in_psql(
         assert through[:9] == exact[1:]
 
 
+def test_positions_are_beside_the_shard_alone(
+    session: psycopg.Connection, repo: MemoryRepository, coordinator: Engine
+) -> None:
+    fill(repo)
+    index = build(repo)
+
+    assert {key: len(rows) for key, rows in positions(session).items()} == {
+        (place(session, A)[1], index.relation): 100,
+        (place(session, A)[1], used_positions(index.relation)): 0,
+    }
+    assert sql(coordinator, TABLES.replace("%s", "'pgrecall'").replace("%%", "%")) == []
+    [status] = repo.rank_indexes.status()
+    assert (status.index, status.due) == (index, None)
+    assert status.bytes > 0
+    assert_as_exact(repo)
+    assert repo.rank_indexes.drop(A)
+    assert positions(session) == {}
+
+
 def test_calls_in_a_transaction_of_the_caller_reach_the_positions(
     session: psycopg.Connection, repo: MemoryRepository, coordinator: Engine
 ) -> None:
@@ -333,37 +352,6 @@ def test_nothing_of_what_is_erased_after_a_move_is_left(
     assert_as_exact(repo)
 
 
-def test_an_index_that_has_missed_a_use_is_not_used_again(
-    session: psycopg.Connection, repo: MemoryRepository
-) -> None:
-    filled = fill(repo)
-    build(repo)
-    move(session, A)
-    repo.touch(A, [filled[0]])
-    move(session, A)
-
-    assert due(repo) == MISSING
-    assert repo.search(A, NORTH, strategy="index", touch=False).strategy == "exact"
-    assert maintain(repo) == [A]
-    assert_as_exact(repo)
-
-
-def test_an_owner_with_a_shard_of_its_own_keeps_its_index(
-    session: psycopg.Connection, repo: MemoryRepository
-) -> None:
-    filled = fill(repo, "large")
-    index = build(repo, "large")
-    session.execute("SELECT isolate_tenant_to_new_shard('agent_memories', 'large', 'CASCADE')")
-
-    repo.touch("large", filled[:3])
-
-    assert due(repo, "large") is None
-    used = place(session, "large")[1], used_positions(index.relation)
-    assert positions(session)[used] == {*filled[:3]}
-    assert_as_exact(repo, "large")
-    assert maintain(repo) == []
-
-
 def test_who_may_search_searches_through_the_index(
     session: psycopg.Connection, repo: MemoryRepository, coordinator: Engine
 ) -> None:
@@ -402,16 +390,3 @@ def test_who_may_search_searches_through_the_index(
             for (table,) in session.execute(guarded).fetchall():
                 session.execute(f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY".encode())
                 session.execute(f"DROP POLICY owners ON {table}".encode())
-
-
-def test_the_timeout_of_the_caller_holds_on_the_node_of_the_owner(
-    session: psycopg.Connection,
-) -> None:
-    on_the_node = (
-        "SELECT current_setting('statement_timeout') FROM (SELECT count(*) FROM rank_indexes "
-        "WHERE agent_id = 'agent') one_row"
-    )
-    with session.transaction():
-        session.execute("SET LOCAL statement_timeout = '77s'")
-        session.execute("SELECT share_timeout('agent')")
-        assert session.execute(on_the_node).fetchall() == [("77s",)]

@@ -141,18 +141,6 @@ def comparable(memory: Memory) -> dict[str, Any]:
     return {name: value for name, value in asdict(memory).items() if name not in own}
 
 
-def test_what_feedback_taught_fits_the_votes_after_a_replacement(mine: Owner) -> None:
-    tea = mine.add(plain("tea"))
-    for _ in range(8):
-        mine.feedback(tea, "useful")
-
-    mine.add(plain("TEA"), duplicates="replace")
-
-    memory = mine.feedback(tea, "useful")
-    assert memory.usefulness == pytest.approx((2 * 0.5 + 9) / (2 + 9))
-    assert memory.feedback_up == 9
-
-
 def test_what_was_said_again_and_replaced_is_in_the_history(mine: Owner, add: Add) -> None:
     first = mine.add(plain("tea", importance=0.2), actor="Ines")
 
@@ -194,17 +182,6 @@ def test_saying_again_what_will_be_invalidated_later_does_not_revive_it(mine: Ow
     again = mine.add(plain("tea"))
 
     assert (again, again.outcome, mine.read(tea).invalidated_at) == (tea, "duplicate", FUTURE)
-
-
-def test_a_retry_does_not_revive_what_was_forgotten_since(mine: Owner, add: Add) -> None:
-    tea, retry = mine.add(plain("tea")), plain("tea", id=uuid4())
-    add(mine, retry)
-    mine.invalidate(tea)
-
-    again = add(mine, retry)
-
-    assert (again, again.outcome) == (tea, "known")
-    assert mine.read(tea).invalidated_at is not None
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -441,16 +418,6 @@ def test_an_update_makes_no_second_memory_of_a_text(mine: Owner) -> None:
     assert mine.update(other, content="TEA", embedding=None, **between).content == "TEA"
 
 
-def test_what_is_put_away_may_say_what_an_active_memory_says(mine: Owner) -> None:
-    away = mine.add(plain("tea"))
-    mine.put(away, status="archived")
-    mine.add(plain("coffee"))
-
-    changed = mine.update(away, content="coffee", embedding=None)
-
-    assert (changed.content, changed.status) == ("coffee", "archived")
-
-
 # Keys
 
 
@@ -473,15 +440,6 @@ def test_a_key_makes_an_id_of_its_owner_s_beside_the_same_text(
     assert (unnamed in (keyed, another), unnamed.outcome) == (True, "duplicate")
     beside = add(mine, during(2010, 2012, "milk")), add(mine, during(2020, None, "milk", key="m"))
     assert [one.outcome for one in beside] == ["inserted"] * 2
-
-
-def test_the_text_of_a_key_may_become_that_of_another(mine: Owner) -> None:
-    mine.add(plain("tea"))
-    keyed = mine.add(plain("coffee", key="k"))
-
-    assert mine.update(keyed, content="tea", embedding=None).content == "tea"
-    mine.invalidate(keyed)
-    assert mine.revive(keyed) == 1
 
 
 # Every row
@@ -526,27 +484,6 @@ def test_saying_again_what_was_superseded_supersedes_its_successor(
     assert (mine.read(oslo).superseded_by, mine.read(paris).superseded_by) == (rome, oslo)
     told = mine.history(oslo)[-1]
     assert (told.event_type, told.actor, told.reason) == ("superseded", "Kai", SAID_AGAIN)
-
-
-@pytest.mark.parametrize("batch", [False, True])
-def test_so_does_saying_it_again_after_it_was_put_away(mine: Owner, batch: bool) -> None:
-    rome, paris = replaced_by(mine, "Rome", "Paris")
-    mine.put(rome, status="archived")
-
-    again = mine.add_many([north("Rome"), north("Bern")])[0] if batch else mine.add(north("Rome"))
-
-    assert again.inserted
-    assert mine.read(paris).superseded_by == again
-    assert mine.history(paris)[-1].reason == SAID_AGAIN
-    assert "Paris" not in mine.recalled()
-
-
-def test_a_batch_in_which_each_was_superseded_by_the_next_ends_with_one(mine: Owner) -> None:
-    replaced_by(mine, "Rome", "Paris", "Oslo")
-
-    mine.add_many([north(text) for text in ("Rome", "Paris", "Oslo")])
-
-    assert len(mine.recalled()) == 1
 
 
 def test_saying_it_from_a_day_to_come_on_ends_the_successor_then(mine: Owner, add: Add) -> None:

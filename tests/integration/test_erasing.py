@@ -15,7 +15,6 @@ import pytest
 from sqlalchemy import Engine, text
 
 from pgrecall import Erased, MemoryRepository, NewMemory
-from pgrecall.core.ids import id_of_key
 from pgrecall.errors import InputError
 from pgrecall.execution.error_mapping import map_errors
 from tests.integration.owner import Owner, north, plain
@@ -236,16 +235,6 @@ def test_nothing_that_was_erased_is_on_disk_after_the_tables_were_rewritten(
     assert on_disk(disk, needles) == {name: set() for name in needles}
 
 
-def test_superseded_memories_are_looked_for_twice(mine: Owner, database_url: str) -> None:
-    """Not once for each memory of the owner."""
-    ids = mine.add_many([plain(f"{n}") for n in range(20)])
-    with psycopg.connect(database_url) as connection:
-        connection.execute("SET LOCAL track_functions = 'all'")
-        connection.execute("SELECT pgrecall.erase(%s, %s, true)", [mine.stored_id, [ids[0]]])
-        calls = "SELECT pg_stat_get_xact_function_calls('pgrecall.replaced_by'::regproc)"
-        assert connection.execute(calls).fetchone() == (2,)
-
-
 # Deleting what passes a filter
 
 
@@ -280,13 +269,6 @@ def test_what_passes_is_deleted_with_its_traces(stocked: Owner) -> None:
     assert stocked.delete(created_after=before(9), text="m") == 1
     assert left(stocked) == []
     assert stocked.delete(tags=[]) == 0
-
-
-def test_ids_are_counted_by_a_dry_run(stocked: Owner) -> None:
-    ids = [one.id for one in stocked.list(limit=2)]
-
-    assert stocked.delete([*ids, id_of_key(stocked.name, "x")], dry_run=True) == 2
-    assert len(left(stocked)) == 6
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import psycopg
 import pytest
-from sqlalchemy import Engine, create_engine, event, text
+from sqlalchemy import Engine, create_engine, text
 
 from pgrecall import (
     MemoryRepository,
@@ -25,12 +24,10 @@ from pgrecall import (
     RetentionPolicy,
     export_file,
     import_file,
-    migrate,
     profiles,
 )
-from pgrecall.errors import DatabaseConflict, InputError
+from pgrecall.errors import InputError
 from pgrecall.testing import new_database
-from tests.conftest import DIMENSIONS
 from tests.integration.conftest import Transaction
 from tests.integration.support import sql
 from tests.integration.test_profiles_agree import WORDS, random_memories, whole_vector
@@ -154,21 +151,6 @@ def test_what_was_exported_and_imported_is_the_same_to_the_last_bit(
     assert everything(target) == everything(source)
 
 
-def test_postgresql_16_takes_what_18_exported(
-    source: Engine, postgres_16: str, tmp_path: Path
-) -> None:
-    first, again = tmp_path / "all.jsonl", tmp_path / "again.jsonl"
-    export_file(MemoryRepository(source), first, events=True)
-    with new_database(postgres_16) as url:
-        migrate.upgrade(url, dimensions=DIMENSIONS)
-        older = create_engine(url)
-        import_file(MemoryRepository(older), None, first, check_compliance=False)
-        export_file(MemoryRepository(older), again, events=True)
-        older.dispose()
-
-    assert again.read_text("utf-8") == first.read_text("utf-8")
-
-
 def test_what_psql_exports_does_not_depend_on_its_settings(
     source: Engine, target: Engine, tmp_path: Path
 ) -> None:
@@ -236,54 +218,6 @@ def test_an_export_shows_one_moment(engine: Engine) -> None:
     ]
 
 
-def test_no_batch_is_called_twice(engine: Engine) -> None:
-    repo = MemoryRepository(engine)
-    repo.add_many("a", [NewMemory(f"memory {n}", embedding=None) for n in range(4)])
-    seen: list[str] = []
-
-    conflicts: list[int] = []
-
-    def conflict(*_: Any) -> None:
-        if seen and not conflicts:
-            conflicts.append(1)
-            raise psycopg.errors.SerializationFailure("canceled due to conflict with recovery")
-
-    event.listen(engine, "before_cursor_execute", conflict)
-    with pytest.raises(DatabaseConflict):
-        repo.transfer.export(seen.extend, batch_size=2)
-
-    assert len(seen) == 2
-
-
-@pytest.mark.parametrize("name", ["part.jsonl", "part.jsonl.gz"])
-@pytest.mark.parametrize("lost", [0, 1, 300])
-def test_an_interrupted_export_goes_on_where_it_stopped(
-    source: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, lost: int
-) -> None:
-    monkeypatch.setattr("pgrecall.memories.file_export.BATCH_SIZE", 11)
-    repo = MemoryRepository(source)
-    whole, file = tmp_path / "whole.jsonl", tmp_path / name
-    number = export_file(repo, whole)
-
-    def stop(exported: int) -> None:
-        if exported > 100:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        export_file(repo, file, on_progress=stop)
-    part = tmp_path / f"{name}.part"
-    part.write_bytes(part.read_bytes()[: -lost or None])
-    with pytest.raises(InputError, match="interrupted export: resume it"):
-        export_file(repo, file)
-    rest = export_file(repo, file, resume=True)
-
-    assert 0 < rest < number - 80
-    assert written(file) == whole.read_bytes()
-    assert not part.exists()
-    with pytest.raises(InputError, match="exists already"):
-        export_file(repo, file)
-
-
 def written(file: Path) -> bytes:
     return gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
 
@@ -308,11 +242,12 @@ export_file(repo, Path(sys.argv[2]), on_progress=kill)
 
 
 @pytest.mark.parametrize("name", ["part.jsonl", "part.jsonl.gz"])
-def test_an_export_whose_process_was_killed_is_resumed(
-    source: Engine, tmp_path: Path, name: str
+@pytest.mark.parametrize("lost", [0, 1, 300])
+def test_an_export_whose_process_was_killed_goes_on_where_it_stopped(
+    source: Engine, tmp_path: Path, name: str, lost: int
 ) -> None:
     repo = MemoryRepository(source)
-    whole, file = tmp_path / "whole.jsonl", tmp_path / name
+    whole, file, part = (tmp_path / one for one in ("whole.jsonl", name, f"{name}.part"))
     number = export_file(repo, whole)
     url = source.url.render_as_string(hide_password=False)
     ended = subprocess.run(
@@ -320,10 +255,14 @@ def test_an_export_whose_process_was_killed_is_resumed(
     )
 
     assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
-    assert not file.exists()
-    rest = export_file(repo, file, resume=True)
-    assert number - 130 < rest < number - 100
+    part.write_bytes(part.read_bytes()[: -lost or None])
+    with pytest.raises(InputError, match="interrupted export: resume it"):
+        export_file(repo, file)
+    assert 0 < export_file(repo, file, resume=True) < number - 80
     assert written(file) == whole.read_bytes()
+    assert not part.exists()
+    with pytest.raises(InputError, match="exists already"):
+        export_file(repo, file)
 
 
 def test_a_resumed_export_that_was_complete_adds_nothing(source: Engine, tmp_path: Path) -> None:

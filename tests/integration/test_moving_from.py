@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -16,7 +16,6 @@ from sqlalchemy import Engine, NullPool, create_engine, make_url
 from pgrecall import Imported, Memory, MemoryRepository, import_file, import_from
 from pgrecall.core.ids import id_of_key
 from pgrecall.errors import (
-    DatabaseError,
     DatabaseReadOnly,
     DatabaseUnavailable,
     EmbedderMismatch,
@@ -554,44 +553,6 @@ def test_a_source_that_cannot_be_reached_is_named_and_no_password(target: Memory
     with pytest.raises(DatabaseUnavailable, match="the source cannot be read: ") as caught:
         import_from(target, None, "mem0", url)
     assert "s3cret" not in str(caught.value)
-
-
-def test_rows_come_owner_by_owner(
-    source: str, leave: Callable[..., list[Any]], target: MemoryRepository
-) -> None:
-    """However the server joins the entities: a batch is a transaction for each owner in it."""
-    leave(
-        "CREATE EXTENSION vector; "
-        "CREATE TABLE mem0 (id uuid PRIMARY KEY, vector vector(8), payload jsonb); "
-        "CREATE TABLE mem0_entities (LIKE mem0); "
-        "INSERT INTO mem0 SELECT gen_random_uuid(), NULL, jsonb_build_object('data', 'text ' || n, "
-        "'user_id', 'user ' || n % 50) FROM generate_series(1, 500) n; "
-        "INSERT INTO mem0_entities SELECT gen_random_uuid(), NULL, jsonb_build_object('data', 'e', "
-        "'linked_memory_ids', jsonb_build_array(id)) FROM mem0"
-    )
-    seen: list[int] = []
-
-    def add(done: Imported, position: int) -> None:
-        seen.append(len(target.owners(limit=100)))
-
-    import_from(target, None, "mem0", source, batch_size=10, on_progress=add)
-
-    assert seen == [*range(1, 51)]
-
-
-def test_a_role_that_may_not_read_the_source_is_told(
-    source: str, leave: Callable[..., list[Any]], target: MemoryRepository
-) -> None:
-    role = f"poor_{uuid4().hex}"
-    leave("CREATE TABLE notes (id integer PRIMARY KEY, content text)")
-    leave(f"CREATE ROLE {role} LOGIN PASSWORD 'poor'")
-    poor = make_url(source).set(username=role, password="poor")
-    try:
-        with pytest.raises(DatabaseError) as caught:
-            import_from(target, "zoe", "table", poor, table="notes")
-    finally:
-        leave(f"DROP ROLE {role}")
-    assert str(caught.value) == "the source cannot be read: permission denied for table notes"
 
 
 def test_langchains_tables_of_before(

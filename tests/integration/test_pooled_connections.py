@@ -31,10 +31,6 @@ def be_serializable(connection: Any, _: object) -> None:
     connection.commit()
 
 
-def session_id(connection: Connection) -> Any:
-    return connection.scalar(text("SELECT pg_backend_pid()"))
-
-
 def state(connection: Connection) -> tuple[Any, ...]:
     driver: Any = connection.connection.driver_connection
     isolation = connection.scalar(text("SELECT current_setting('transaction_isolation')"))
@@ -87,18 +83,6 @@ def test_a_session_stays_as_it_was(
         pool.repo.record_outcome(agent, new_id(), "success")
 
     assert pool.on_connection(state) == before
-    pool.dispose()
-
-
-def test_a_refused_task_keeps_its_connection(
-    shared_url: str, agent: str, loop: asyncio.Runner
-) -> None:
-    pool = Pool("async", loop, shared_url)
-    before = pool.on_connection(session_id)
-    with pytest.raises(MemoryNotFound):
-        pool.repo.update(agent, new_id(), importance=0.1)
-
-    assert pool.on_connection(session_id) == before
     pool.dispose()
 
 

@@ -31,16 +31,6 @@ ROWS = (
 # Adding
 
 
-def test_add_returns_the_id_under_which_the_memory_is_found(mine: Owner) -> None:
-    memory_id, given = mine.add(north("seen")), uuid4()
-
-    memory = mine.read(memory_id)
-    assert (memory.id, memory.agent_id, memory.content) == (memory_id, mine.name, "seen")
-    assert memory_id.version == 7
-    assert mine.add(plain("given", id=given)) == given
-    assert mine.read(given).content == "given"
-
-
 def test_created_at_left_out_is_the_databases_now_and_none_is_unknown(
     shared_engine: Engine, mine: Owner
 ) -> None:
@@ -137,16 +127,6 @@ def test_update_changes_what_is_named_and_nothing_else(mine: Owner) -> None:
 
 def vars_of(memory: Any) -> tuple[str, ...]:
     return tuple(memory.__dataclass_fields__)
-
-
-def test_new_content_and_its_embedding_are_what_search_finds(mine: Owner) -> None:
-    memory_id, bare = mine.add(north("north")), mine.add(plain("bare"))
-
-    mine.update(memory_id, content="east", embedding=at(90))
-    mine.update(bare, embedding=at(180))
-
-    for angle, text in ((90, "east"), (180, "bare")):
-        assert contents(mine.search(at(angle), min_similarity=0.9)) == [text]
 
 
 def test_update_takes_none_for_unknown(mine: Owner) -> None:

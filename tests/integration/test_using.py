@@ -121,29 +121,6 @@ def test_several_uses_in_one_transaction_keep_their_order(
 
 
 @pytest.mark.parametrize(
-    ("trust", "delta", "after"),
-    [
-        *((0.5, 0.25, 0.75), (0.5, -0.125, 0.375), (0.9, 0.2, 1.0), (0.1, -0.2, 0.0)),
-        *((0.5, 1, 1.0), (0.5, 1e-300, 0.5), (0.0, 1e-300, 0.0)),
-    ],
-)
-def test_a_manual_change_is_added_and_stays_between_0_and_1(
-    mine: Owner, trust: float, delta: float, after: float
-) -> None:
-    memory_id = mine.add(plain("tea", trust=trust))
-    before = mine.read(memory_id)
-
-    memory = mine.adjust_trust(memory_id, delta, "reviewed", "Ines")
-
-    assert memory == replace(before, trust=after, updated_at=memory.updated_at)
-    event = mine.event(memory_id, "manual")
-    parts = {part: getattr(before, part) for part in PARTS}
-    assert event.old_values == {"trust": trust} | parts
-    assert event.new_values == {"trust": after} | parts
-    assert event.delta() == pytest.approx(after - trust)
-
-
-@pytest.mark.parametrize(
     ("usefulness", "kinds"),
     [
         *((0.5, [kind]) for kind in VOTES),

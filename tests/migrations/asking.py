@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -123,24 +122,3 @@ def psql(url: str, script: str) -> None:
 def alembic(url: str, *arguments: str, ini: Path = ROOT / "alembic.ini") -> None:
     """Plain `alembic` in a checkout, in this process."""
     main(["-c", str(ini), "-x", f"url={url}", *arguments])
-
-
-def alembic_process(
-    *arguments: str, url: str | None, folder: Path = ROOT
-) -> subprocess.CompletedProcess[str]:
-    """The same as a process."""
-    environment = {k: v for k, v in os.environ.items() if k != "PGRECALL_DATABASE_URL"}
-    if url is not None:
-        environment["PGRECALL_DATABASE_URL"] = url
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-m", "alembic", *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        encoding="utf-8",
-    )
-
-
-def succeeded(done: subprocess.CompletedProcess[str]) -> str:
-    assert done.returncode == 0, done.stderr
-    return done.stdout

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import psycopg
 import pytest
-from alembic import command
 
 from pgrecall import NewMemory, migrate
 from pgrecall.errors import DatabaseUnavailable, InputError, SchemaError
@@ -21,16 +19,13 @@ from tests.migrations.asking import (
     psql,
     repository,
     rows,
-    run,
     terminate,
     value,
     values,
     wait_until,
     wait_until_blocked,
 )
-from tests.migrations.conftest import compared
 from tests.migrations.schema_dump import dump
-from tests.migrations.test_host_environment import host
 
 pytestmark = pytest.mark.hnsw
 
@@ -144,33 +139,6 @@ def test_plain_alembic_builds_and_drops_the_same(empty_url: str, migrated: str) 
     assert values(empty_url, VERSIONS) == []
     routines = "SELECT proname FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace"
     assert values(empty_url, routines) == []
-
-
-@compared
-def test_no_check_finds_a_difference_in_any_state_of_it(migrated: str, tmp_path: Path) -> None:
-    """Neither ours nor a host's, whose metadata has nothing of ours."""
-    config = host(migrated, tmp_path)
-    repo = repository(migrated)
-    repo.add_many("a", [NewMemory(f"{n}", embedding=[n, 1, 1]) for n in range(1, 21)])
-    invalid = (
-        f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'pgrecall.{INDEX}'::regclass"
-    )
-    states: list[Callable[[], object]] = [
-        lambda: migrate.upgrade(migrated),
-        lambda: repo.rank_indexes.build(agent_id="a", at_least=1),
-        lambda: build(migrated),
-        lambda: run(migrated, invalid),
-        lambda: migrate.upgrade(migrated),
-        lambda: drop(migrated),
-    ]
-    seen = []
-    for change in states:
-        change()
-        alembic(migrated, "check")
-        command.check(config)
-        seen.append([valid for valid, _ in built(migrated).values()])
-
-    assert seen == [[], [], [True], [False], [True], []]
 
 
 CHANGES = pytest.mark.parametrize(

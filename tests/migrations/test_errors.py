@@ -289,13 +289,6 @@ def test_a_role_that_may_use_a_schema_but_not_fill_it(empty_url: str, role: str)
     assert migrate.downgrade(url).revision is None
 
 
-def test_a_role_that_may_not_use_the_schema_of_pgvector(empty_url: str, role: str) -> None:
-    run(empty_url, "CREATE SCHEMA extensions", "CREATE EXTENSION vector SCHEMA extensions")
-    run(empty_url, f"GRANT CREATE ON DATABASE {database_of(empty_url)} TO {role}")
-
-    refused(empty_url, MigrationFailed, r"schema extensions.*GRANT USAGE ON SCHEMA", role)
-
-
 def test_a_schema_that_this_version_does_not_know(database_url: str) -> None:
     run(database_url, "DROP FUNCTION pgrecall.oldest_client")
     built = dump(database_url)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -17,32 +16,14 @@ from pgrecall.scoring.profiles import BUILT_IN
 from tests.migrations.asking import (
     ROOT,
     alembic,
-    alembic_process,
     psql,
     repository,
     run,
-    succeeded,
     value,
     values,
 )
 from tests.migrations.schema_dump import dump
 from tests.migrations.test_words import SOON
-
-
-def test_the_text_through_psql_builds_the_same(each_url: str) -> None:
-    first = migrate.upgrade(each_url, dimensions=12, embedding_type="halfvec")
-    online = dump(each_url)
-    assert (first.revision, first.pending, first.invalid_indexes) == (first.head, [], [])
-    migrate.downgrade(each_url)
-    assert migrate.upgrade(each_url, dimensions=12, embedding_type="halfvec") == first
-    assert dump(each_url) == online
-    run(each_url, "DROP SCHEMA pgrecall CASCADE", "DROP EXTENSION vector")
-
-    psql(each_url, migrate.sql(dimensions=12, embedding_type="halfvec"))
-
-    assert dump(each_url) == online
-    assert migrate.status(each_url) == first == migrate.upgrade(each_url)
-    assert migrate.downgrade(each_url).revision is None
 
 
 def test_the_text_for_another_schema_and_as_plain_alembic_writes_it(
@@ -70,16 +51,6 @@ def test_the_text_from_the_newest_revision_on_changes_nothing(migrated: str) -> 
     with pytest.raises(AssertionError, match="already exists"):  # it stops where it fails
         psql(migrated, migrate.sql(dimensions=3))
     assert dump(migrated) == before
-
-
-def test_plain_alembic_as_a_process_from_elsewhere(empty_url: str, tmp_path: Path) -> None:
-    arguments = ["schema=other", "embedding_type=halfvec", "dimensions=5"]
-    given = [part for one in arguments for part in ("-x", one)]
-    ini = ("-c", str(ROOT / "alembic.ini"))
-    succeeded(alembic_process(*given, *ini, "upgrade", "head", url=empty_url, folder=tmp_path))
-
-    status = migrate.status(empty_url, schema="other")
-    assert (status.dimensions, status.embedding_type, status.pending) == (5, "halfvec", [])
 
 
 def test_plain_alembic_with_arguments_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,13 +100,6 @@ def test_what_columns_are_computed_by_changes_in_a_revision() -> None:
     assert sha256(b"".join(file.read_bytes() for file in files)).hexdigest() == BOUND
 
 
-def test_what_is_made_of_others_comes_after_them() -> None:
-    order = [file.path for file in repeatable.files()]
-
-    assert order.index(FREQUENCY) < order.index("views/memory_signals.sql")
-    assert len(order) == len(set(order)) > 40
-
-
 def test_a_changed_text_is_pending_until_it_is_applied(
     migrated: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,19 +193,6 @@ def test_what_others_made_of_a_signature_that_changes_is_told_of(
 
     assert value(migrated, "SELECT count(*) FROM public.mine") == 0
     assert migrate.status(migrated).pending == ["sql/views/team_memories.sql"]
-
-
-def test_a_file_that_is_gone_is_dropped(migrated: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as one:
-        text = "CREATE OR REPLACE FUNCTION passing() RETURNS integer LANGUAGE sql RETURN 1;\n"
-        added(one, File("signals/passing.sql", text))
-        migrate.upgrade(migrated)
-        run(migrated, "SELECT pgrecall.passing()")
-    assert migrate.status(migrated).pending == ["sql/signals/passing.sql"]
-
-    assert migrate.upgrade(migrated).pending == []
-
-    assert value(migrated, "SELECT to_regproc('pgrecall.passing') IS NULL")
 
 
 def test_what_a_file_no_longer_creates_is_dropped(
@@ -345,18 +325,6 @@ def test_roles_and_levels_that_there_are_not(migrated: str, roles: list[str]) ->
             migrate.revoke(migrated, name)
     run(migrated, "GRANT SELECT ON pgrecall.agent_memories TO PUBLIC")
     assert grantees(migrated, "agent_memories") == ["PUBLIC"]
-
-
-def test_of_a_role_that_is_gone_the_note_is_taken_away(migrated: str, roles: list[str]) -> None:
-    migrate.grant(migrated, roles[0], "writer")
-    run(migrated, f'DROP OWNED BY "{roles[0]}"', f'DROP ROLE "{roles[0]}"')
-    noted = "SELECT role::text FROM pgrecall.granted_roles"
-    assert values(migrated, noted) == [roles[0]]
-
-    migrate.revoke(migrated, roles[0])
-
-    assert values(migrated, noted) == []
-    run(migrated, f'CREATE ROLE "{roles[0]}"')
 
 
 def test_clients_of_the_release_before_find_what_they_call(migrated: str) -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -18,7 +16,7 @@ import pytest
 from psycopg import sql
 from sqlalchemy import make_url
 
-from pgrecall import Hits, MemoryRepository, NewMemory, embedded, migrate
+from pgrecall import Hits, MemoryRepository, NewMemory, migrate
 from pgrecall.errors import InputError, PgRecallError, SchemaError
 from pgrecall.migrate.access import Level
 from pgrecall.testing import new_database
@@ -178,51 +176,6 @@ def test_the_views_of_words_give_nobody_more_than_they_may_read(migrated: str) -
                 connection.execute(f'SET ROLE "{role}"'.encode())
                 with pytest.raises(psycopg.errors.InsufficientPrivilege, match="agent_memories"):
                     connection.execute(f"SELECT * FROM pgrecall.{view}".encode())
-
-
-def restored(source: str, target: str) -> None:
-    """The whole database, through pg_dump and psql."""
-    done = subprocess.run(
-        [embedded.binaries() / "pg_dump", "--no-owner", source],
-        capture_output=True,
-        encoding="utf-8",
-        env=os.environ | {"PGCLIENTENCODING": "UTF8"},
-    )
-    assert done.returncode == 0, done.stderr
-    psql(target, done.stdout)
-
-
-@pytest.mark.parametrize(("server", "language"), [("16", "mine")], indirect=["server"])
-def test_searches_find_the_same_in_a_database_restored_from_a_dump(
-    each_url: str, server_url: str, language: str
-) -> None:
-    run(each_url, OWN.format("public.mine"))
-    migrate.upgrade(each_url, dimensions=DIMENSIONS, language=language)
-    repo = repository(each_url)
-    dice = random.Random(9)
-    words = ["dancing", "bears", "café", "1,000", "the", "Zoë's", "東京", "2026-03-15"]
-    for among in (repo, repo.teams):
-        among.add_many(
-            "a",
-            [noted(f"{n} {' '.join(dice.choices(words, k=3))}", dice) for n in range(200)],
-        )
-    repo.rank_indexes.build(agent_id="a", at_least=1)
-    with new_database(server_url) as target:
-        restored(each_url, target)
-
-        other = repository(target)
-        for text in (*words, "the bears of 東京", "nothing of it"):
-            for strategy in ("exact", "index"):
-                # A search with a period uses no index.
-                asked: dict[str, Any] = {"strategy": strategy, "teams": ["a"], "dates": "off"}
-                found = hybrid(other, "a", text, **asked)
-                assert found == hybrid(repo, "a", text, **asked)
-                assert found.strategy == strategy
-        assert values(target, TELLING) == values(each_url, TELLING)
-        restored_to = migrate.status(target)
-        assert restored_to == replace(migrate.status(each_url), postgres=restored_to.postgres)
-        other.add("a", NewMemory("dancing again", embedding=QUERY))
-        other.rank_indexes.build(agent_id="a", at_least=1)
 
 
 # Language
@@ -410,16 +363,6 @@ def test_a_change_takes_apart_what_was_written_while_it_waited(
     assert terms(filled)["the singing"] == {"the", "singing"}
 
 
-def test_one_schema_changes_its_language_and_another_does_not(filled: str) -> None:
-    migrate.upgrade(filled, dimensions=DIMENSIONS, schema="two")
-    insert(filled, "a", "the dancing", schema="two")
-
-    migrate.change_language(filled, "simple", schema="two")
-
-    assert its_terms(filled) == ENGLISH
-    assert terms(filled, schema="two") == {"the dancing": SIMPLE}
-
-
 def test_only_the_owner_may_change_the_language(filled: str) -> None:
     with new_role(filled, level="maintainer") as name:
         run(filled, f'GRANT EXECUTE ON FUNCTION pgrecall.change_text_language TO "{name}"')
@@ -429,12 +372,6 @@ def test_only_the_owner_may_change_the_language(filled: str) -> None:
                 connection.execute("SELECT pgrecall.change_text_language('simple')")
 
     assert its_terms(filled) == ENGLISH
-
-
-def test_changing_to_no_language_is_refused_in_an_empty_schema_too(migrated: str) -> None:
-    for given in ("NULL", "1::oid::regconfig"):
-        with pytest.raises(psycopg.Error):
-            run(migrated, f"SELECT pgrecall.change_text_language({given})")
 
 
 def test_a_configuration_of_one_s_own_is_a_language_and_stays_while_it_is_used(
@@ -449,12 +386,3 @@ def test_a_configuration_of_one_s_own_is_a_language_and_stays_while_it_is_used(
 
     assert migrate.upgrade(empty_url, language="mine").language == "mine"
     assert terms(empty_url) == {"the dancing": SIMPLE}
-
-
-def test_a_language_set_in_psql_does_not_stop_later_migrations(migrated: str) -> None:
-    run(migrated, "CREATE SCHEMA elsewhere")
-    for name in ("elsewhere.mine", 'public."My English"'):
-        run(migrated, OWN.format(name), f"SELECT pgrecall.change_text_language('{name}')")
-
-        assert migrate.upgrade(migrated).pending == []
-    assert migrate.downgrade(migrated).revision is None
