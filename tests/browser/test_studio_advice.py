@@ -96,24 +96,6 @@ def test_a_successor_keeps_what_is_not_changed(
     assert (new.entities, new.subject, new.metadata) == (["Nora"], "bread", {"oven": "old"})
 
 
-def test_a_short_id_is_found_and_a_new_question_clears_it(
-    studio: Service, page_at: Open, owner: str, sought: str
-) -> None:
-    page = page_at(asking(owner, k=1), key=studio.key(owner))
-    field = page.get_by_label("Its id, or words that all occur in it")
-    field.fill(sought[:8])
-    page.get_by_role("button", name="Why not?").click()
-    page.get_by_role("link", name="Nora bakes bread").wait_for()
-
-    field.fill("0" * 8)
-    page.get_by_role("button", name="Why not?").click()
-    page.get_by_text("Paste the whole id").wait_for()
-    page.get_by_role("searchbox").fill("lamp")
-    page.keyboard.press("Enter")
-    page.get_by_text("Paste the whole id").wait_for(state="detached")
-    assert field.input_value() == ""
-
-
 ADVISE = """async ([candidates, sought, shares, k]) => {
     const { remedies } = await import("/studio/core/remedy.js");
     return remedies(candidates, sought, shares, k);

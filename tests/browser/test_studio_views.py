@@ -187,31 +187,6 @@ def test_profiles_are_evaluated_on_judged_queries(
     page.get_by_text(said).wait_for()
 
 
-def test_sliders_are_evaluated_and_a_verdict_goes_with_what_it_is_of(
-    studio: Service, page_at: Open, owner: str
-) -> None:
-    [answer] = studio.repo.list(owner, text="tram")
-    studio.repo.evaluation.judge(owner, answer.id, QUESTION)
-    page = page_at(asking(owner, view="judge", half_life=7), key=studio.key(owner))
-    page.get_by_text("found by hybrid, adjusted and five_factor").wait_for()
-    heading(page, "1 judged question").wait_for()
-    evaluate = page.get_by_role("button", name="Evaluate hybrid_adjusted and five_factor")
-    with page.expect_request("**/evaluate?*") as sent:
-        evaluate.click()
-    evaluated, _ = sent.value.post_data_json["profiles"]
-    assert evaluated["signals"]["recency"]["half_life"] == 7
-    verdict = page.get_by_text("Too few to tell on 1 question: nDCG@10 hybrid_adjusted ")
-    verdict.wait_for()
-    page.get_by_text("1 where the answers come first").wait_for()
-    measures = page.get_by_role("group", name="Measures")
-    for width in (1280, 1440):
-        page.set_viewport_size({"width": width, "height": 800})
-        assert measures.evaluate("one => one.scrollWidth <= one.clientWidth"), width
-
-    page.get_by_role("combobox", name="Beside").select_option("tiered")
-    verdict.wait_for(state="detached")
-
-
 def test_what_waits_for_approval_is_found_and_approved(
     studio: Service, page_at: Open, owner: str
 ) -> None:

@@ -188,25 +188,6 @@ def test_recall_uses_the_index_in_psql(
         assert through[:9] == exact[1:]
 
 
-def test_positions_are_beside_the_shard_alone(
-    session: psycopg.Connection, repo: MemoryRepository, coordinator: Engine
-) -> None:
-    fill(repo)
-    index = build(repo)
-
-    assert {key: len(rows) for key, rows in positions(session).items()} == {
-        (place(session, A)[1], index.relation): 100,
-        (place(session, A)[1], used_positions(index.relation)): 0,
-    }
-    assert sql(coordinator, TABLES.replace("%s", "'pgrecall'").replace("%%", "%")) == []
-    [status] = repo.rank_indexes.status()
-    assert (status.index, status.due) == (index, None)
-    assert status.bytes > 0
-    assert_as_exact(repo)
-    assert repo.rank_indexes.drop(A)
-    assert positions(session) == {}
-
-
 def test_calls_in_a_transaction_of_the_caller_reach_the_positions(
     session: psycopg.Connection, repo: MemoryRepository, coordinator: Engine
 ) -> None:
@@ -274,23 +255,6 @@ def test_a_build_waits_for_who_writes_on_either_node(
 
 
 WAITS = "SELECT FROM citus_stat_activity WHERE wait_event = 'PgSleep'"
-
-
-def test_in_psql_indexes_are_built_maintained_and_dropped(
-    session: psycopg.Connection, repo: MemoryRepository
-) -> None:
-    fill(repo, "ada")
-    fill(repo.teams, "red")
-    session.execute("CALL build_rank_index('ada', at_least => 1)")
-    fill(repo, "ada", number=30, start=1_000)
-    session.execute("CALL maintain(dry_run => false, at_least => 50)")
-
-    states = "SELECT agent_id, due, written FROM rank_index_states(at_least => 50)"
-    assert session.execute(states).fetchall() == [("ada", None, 0), ("team:red", None, 0)]
-    assert_as_exact(repo, "ada")
-    assert_as_exact(repo.teams, "red")
-    assert session.execute("SELECT drop_rank_index('ada')").fetchall() == [(True,)]
-    assert len(positions(session)) == 2
 
 
 def test_after_a_shard_has_moved_searches_are_exact_until_maintenance(

@@ -48,23 +48,6 @@ def stored(url: str) -> list[tuple[Any, ...]]:
         ).fetchall()
 
 
-@pytest.mark.usefixtures("url")
-def test_turns_of_a_session_come_along(run: Run) -> None:
-    usual = ("--agent", "talk", "--json")
-    place = ("--agent", "talk", "--session", "call", "--turn")
-    said = ["Shall we book Porto?", "Yes.", "The 14th suits me."]
-    [hit, near, _] = [run("add", one, *place, str(n)).out.strip() for n, one in enumerate(said)]
-
-    asked = ("Porto", *usual, "-k", "1", "--expand-session", "2")
-    along = run("search", *asked).records
-    packed = run("context", *asked).records
-
-    assert [one["content"] for one in along] == said
-    assert [one.get("beside") for one in along] == [None, hit, hit]
-    assert {one["content"] for one in packed[0]["packed"]} == set(said)
-    assert "comes along with" in run("explain", near, *asked[:3], "-k1", "--expand-session=1").out
-
-
 def test_what_is_added_is_found(as_installed: Run, url: str) -> None:
     run = as_installed
     added = run("add", "Ines drinks tea", "--agent", "a", "--importance", "0.9", "--tag", "drink")

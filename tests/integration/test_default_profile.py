@@ -31,8 +31,7 @@ from tests.integration.rank_indexes import acting_as, new_role
 from tests.integration.serving import service_on
 from tests.integration.support import NORTH, at, awaited, sql
 from tests.left.libraries import Bags
-from tests.migrations.asking import run, value, values
-from tests.migrations.test_words import restored
+from tests.migrations.asking import restored, run, value, values
 
 A = "agent"
 MINE = Profile("mine", {Similarity(): 0.25, Importance(): 0.75}, min_relevance=0.3)

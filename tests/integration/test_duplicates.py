@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import pickle
 import random
-import re
-import unicodedata
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -75,18 +72,6 @@ def test_case_white_space_and_unicode_form_do_not_tell_texts_apart(mine: Owner, 
     assert (mine.read(first).retrieval_count, mine.count()) == (6, 1)
     for other in ("Tea at the café!", "Teaat the café", "Tea at the café\u200b"):
         assert add(mine, plain(other)).inserted
-
-
-def test_the_hash_is_the_sha_256_of_the_normalised_text(mine: Owner) -> None:
-    for content in ("Tea", "  A \t b\n", "CAFE\u0301 É", "🙂 Zwölf\r\n", " ' \\ "):
-        memory_id = mine.add(plain(content))
-
-        normalised = re.sub(r"\s+", " ", unicodedata.normalize("NFC", content)).strip().lower()
-        [found] = mine.sql(
-            "SELECT content_hash FROM pgrecall.agent_memories WHERE agent_id = :agent AND id = :id",
-            id=UUID(int=memory_id.int),
-        )
-        assert bytes(found) == hashlib.sha256(normalised.encode()).digest()
 
 
 @pytest.mark.parametrize(
@@ -512,20 +497,6 @@ def test_saying_it_of_a_time_gone_by_that_the_successor_claims_is_a_conflict(
     assert len(validities(mine)) == 2
     assert mine.read(paris).invalidated_at is None
     assert add(mine, during(1990, 2000, "Rome")).inserted
-
-
-def test_what_was_superseded_is_revived_beside_its_successor_by_force_only(mine: Owner) -> None:
-    rome, paris = replaced_by(mine, "Rome", "Paris")
-
-    with pytest.raises(SupersessionConflict, match=str(paris)):
-        mine.revive(rome)
-    assert mine.recalled() == ["Paris"]
-
-    assert mine.revive(rome, force=True) == 1
-    assert mine.recalled() == ["Paris", "Rome"]
-    oslo, bern = replaced_by(mine, "Oslo", "Bern")
-    mine.invalidate(bern)
-    assert mine.revive(oslo) == 1  # without force, as its successor was forgotten
 
 
 def test_an_update_forgets_what_was_said_of_the_old_text_and_vector(mine: Owner) -> None:

@@ -126,25 +126,6 @@ def test_evaluate_prints_a_table_for_all_and_for_each_group(run: Run, few: Path)
     assert "similarity alone" in first[rule + 1]
 
 
-def test_evaluate_shows_what_floors_do_to_questions_without_an_answer(
-    run: Run, few: Path, tmp_path: Path, world: World
-) -> None:
-    nobody = [{"query": f"unheard{n}x unknown{n}y", "relevant": []} for n in range(5)]
-    path = written(tmp_path / "both.jsonl", [*world.questions[:20], *nobody])
-    asked = asked_of("evaluate", path, "-p", "hybrid,trust")
-
-    shown = run(*asked)
-    [record] = run(*asked, "--json").records
-    silent = [one["silent"] for one in record["floors"]]
-
-    assert shown.code == 0
-    for said in ("min_relevance, by hybrid", "the profile's", "0.050"):
-        assert said in shown.out
-    assert "0.060" not in shown.out
-    assert silent == sorted(silent)
-    assert {*silent} <= {n / 5 for n in range(6)}
-
-
 def test_what_evaluate_tells_machines_is_the_repositorys_record(
     run: Run, few: Path, world: World
 ) -> None:

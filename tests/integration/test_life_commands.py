@@ -69,9 +69,6 @@ def run(
     return of_agent
 
 
-# Store
-
-
 # Use
 
 
@@ -350,18 +347,6 @@ def test_what_is_said_again_is_told(run: Run, mine: Owner, memory: UUID) -> None
     assert f"near duplicate at {met['similarity']:.3f}" in shown.err
 
 
-def test_what_is_known_about_a_subject_is_told_and_superseded(run: Run, mine: Owner) -> None:
-    told = [
-        run("add", text, "--subject", "home", *options)
-        for text, options in (("Oslo", ()), ("Rome", ()), ("Lima", ("--supersede-subject",)))
-    ]
-    oslo, rome, _ = (one.out.strip() for one in told)
-
-    assert f"{oslo} is about the same subject, too" in told[1].err
-    assert f"{rome} superseded" in told[2].err
-    assert [one.content for one in mine.list() if one.subject == "home"] == ["Lima"]
-
-
 def test_each_field_of_a_memory_is_an_option_of_what_stores_one(run: Run, mine: Owner) -> None:
     for name in ("add", "upsert", "supersede"):
         names = {one.name for one in COMMANDS[name].params}
@@ -490,21 +475,6 @@ def test_the_first_digits_of_an_id_stand_for_it_unless_they_begin_several(
         if arguments[0] in ("supersede", "delete"):
             mine.erase_owner()
             mine.add_many([NewMemory(f"memory {id_}", id=id_) for id_ in alike])
-
-
-def test_a_search_shows_digits_that_explain_takes_of_teams_too(
-    run: Run, mine: Owner, alike: list[UUID]
-) -> None:
-    twin = UUID(int=alike[2].int ^ 1)
-    mine.team.add(NewMemory("of the team", id=twin, embedding=None))
-    teams = ("--team", mine.name)
-
-    shown = run("search", "memory", *teams)
-
-    for id_ in (str(twin), str(alike[2]), str(alike[0])[:14]):
-        assert id_ in shown.out
-    assert run("explain", str(alike[2])[:35], "memory", *teams).code == 2
-    assert run("explain", str(twin), "memory", *teams).code == 0
 
 
 REFUSED: list[tuple[tuple[str, ...], str]] = [

@@ -82,16 +82,6 @@ def test_a_memory_is_shown_by_its_id_or_its_key(run: Run, mine: Owner) -> None:
     assert (missing.code, "has no memory" in missing.err) == (2, True)
 
 
-def test_a_key_is_upserted(run: Run, mine: Owner) -> None:
-    texts = ("one", "one", "two")
-    done = [run("upsert", "k", one, "--type", "fact", "-a", mine.name) for one in texts]
-
-    assert [one.err.strip() for one in done] == ["", "known: nothing new is stored", "replaced"]
-    assert {one.out for one in done} == {f"{mine.get(key='k').id}\n"}
-    memory = mine.get(key="k")
-    assert (memory.content, memory.memory_type) == ("two", "fact")
-
-
 def test_what_passes_a_filter_is_deleted_once_that_is_confirmed(run: Run, mine: Owner) -> None:
     stock(mine)
     asked = ("delete", "-a", mine.name, "--metadata", "user.age>=30")

@@ -75,19 +75,6 @@ def test_namespaces_belong_to_agents_by_their_first_labels(repo: MemoryRepositor
     assert store.list_namespaces() == [("a",), AB, (*AB, "c"), ("a", "bb"), ("ab",)]
 
 
-def test_namespaces_may_belong_to_teams(repo: MemoryRepository) -> None:
-    store = RecallStore(repo.teams)
-    for key in "12":
-        store.put(AB, key, {"text": "tea"}, ttl=1)
-
-    assert [one.team_id for one in repo.teams.owners()] == ["a.b"]
-    assert sorted(keys(store.search((), query="tea"))) == ["1", "2"]
-    store.delete(AB, "1")
-    assert store.get(AB, "1") is None
-    assert store.get(AB, "2") is not None
-    assert store.list_namespaces(prefix=("a",)) == [AB]
-
-
 def test_with_one_of_each_both_ways_work_and_with_one_the_other_is_explained(
     repo: MemoryRepository, async_engine: AsyncEngine, loop: asyncio.Runner
 ) -> None:
@@ -151,18 +138,6 @@ def test_in_a_transaction_of_the_caller_it_takes_part(engine: Engine) -> None:
         assert len(store.search(AB, query="tea")) == 3
         connection.rollback()
         assert store.search(()) == []
-
-
-def test_reading_leaves_no_events(store: RecallStore, repo: MemoryRepository) -> None:
-    store.put(AB, "1", {"text": "tea"}, ttl=5)
-    [before] = repo.list("a.b")
-    assert store.get(AB, "1") is not None
-    [after] = repo.list("a.b")
-    assert before.expires_at is not None
-    assert after.expires_at is not None
-    assert after.expires_at > before.expires_at
-    assert after.updated_at == before.updated_at
-    assert [event.event_type for event in repo.history("a.b", after.id)] == ["initial"]
 
 
 store_of: Any = RecallStore

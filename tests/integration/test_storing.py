@@ -60,17 +60,6 @@ def test_a_batch_of_several_parts_is_stored_whole_and_its_ids_come_in_input_orde
     assert (mine.add_many([]), mine.count()) == ([], 231)
 
 
-def test_rows_of_a_batch_lie_by_content_hash(repo: MemoryRepository, engine: Engine) -> None:
-    """So that two batches that share texts wait for each other and form no circle."""
-    sql(engine, "TRUNCATE pgrecall.agent_memories")  # so that rows lie as they came
-    repo.add_many("agent", [plain(str(i)) for i in range(100)])
-
-    rows = sql(engine, "SELECT content_hash FROM pgrecall.agent_memories ORDER BY ctid")
-
-    assert len(rows) == 100
-    assert rows == sorted(rows)
-
-
 def test_a_batch_in_autocommit_is_stored_and_leaves_no_table_behind(
     shared_engine: Engine, mine: Owner
 ) -> None:

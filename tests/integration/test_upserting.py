@@ -87,25 +87,6 @@ def test_an_upserted_memory_is_recalled_again(mine: Owner, put_away: str) -> Non
     assert mine.recalled() == ["one"]
 
 
-def test_the_successor_of_an_upserted_memory_is_superseded_in_turn(mine: Owner) -> None:
-    id_ = mine.upsert(keyed("tea"))
-    mine.supersede(id_, NewMemory("coffee", embedding=NORTH))
-
-    mine.upsert(keyed("tea again"))
-
-    assert mine.recalled() == ["tea again"]
-
-
-def test_memories_are_named_by_their_keys(mine: Owner) -> None:
-    id_ = mine.upsert(keyed("one"))
-
-    assert mine.get(key="k") == mine.get(id_) == mine.get_many([id_])[id_]
-    assert mine.get(key="x") is None
-    assert mine.team.get(key="k") is None
-    assert mine.delete(id_) == 1
-    assert mine.get(id_) is None
-
-
 def test_several_memories_come_in_the_order_they_were_named(mine: Owner) -> None:
     ids = mine.add_many([NewMemory(f"m {n}", embedding=at(n)) for n in range(4)])
     asked = [ids[2], ids[0], id_of_key(mine.name, "x"), ids[3], ids[2]]

@@ -119,6 +119,18 @@ def psql(url: str, script: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def restored(source: str, target: str) -> None:
+    """The whole database, through pg_dump and psql."""
+    done = subprocess.run(
+        [embedded.binaries() / "pg_dump", "--no-owner", source],
+        capture_output=True,
+        encoding="utf-8",
+        env=os.environ | {"PGCLIENTENCODING": "UTF8"},
+    )
+    assert done.returncode == 0, done.stderr
+    psql(target, done.stdout)
+
+
 def alembic(url: str, *arguments: str, ini: Path = ROOT / "alembic.ini") -> None:
     """Plain `alembic` in a checkout, in this process."""
     main(["-c", str(ini), "-x", f"url={url}", *arguments])

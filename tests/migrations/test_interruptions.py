@@ -27,19 +27,6 @@ from tests.migrations.asking import (
 )
 
 
-def test_an_invalid_index_of_whatever_kind_is_reported(database_url: str) -> None:
-    run(
-        database_url,
-        "UPDATE pg_index SET indisvalid = false WHERE indexrelid = "
-        "'pgrecall.ix_agent_memories_words'::regclass",
-    )
-
-    status = migrate.status(database_url)
-
-    assert status.pending == []
-    assert status.invalid_indexes == ["ix_agent_memories_words"]
-
-
 def test_a_backend_that_dies_while_tables_are_made(
     migrated: str, background: ThreadPoolExecutor
 ) -> None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
-import json
+import os
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from shutil import copytree, ignore_patterns
+from typing import Any
 
 import pytest
 from hatch_build import write_stubs
 
-from tests.methods import NOWHERE, method, public
-from tests.packaging.language_server import LanguageServer, language_server
+from tests.methods import NOWHERE, NOWHERE_LATER, method, public
 
 APP = Path(__file__).parents[2] / "app"
 
@@ -86,64 +87,43 @@ def wrong_lines(lines: list[int]) -> list[str]:
     return [[*WRONG][line - before - 1] for line in lines]
 
 
-def calls(called: str, names: list[str]) -> tuple[str, int]:
-    """A program that calls each method on a line of its own, and the line before the first."""
-    before = f"{MADE}\nasync def main():\n"
-    lines = "".join(f"    {called}{name}()\n" for name in names)
-    return before + lines, before.count("\n")
-
-
-@pytest.fixture(scope="module")
-def pyright(installed: Path, program: Path) -> Iterator[LanguageServer]:
-    """As an editor starts it, in the folder of the program."""
-    environment = Path(sys.prefix)
-    configured = {"extraPaths": [str(installed)], "venv": environment.name}
-    configured["venvPath"] = str(environment.parent)
-    (program.parent / "pyrightconfig.json").write_text(json.dumps(configured))
-    start = [str(Path(sys.executable).with_name("basedpyright-langserver")), "--stdio"]
-    with language_server(start, program.parent) as server:
-        yield server
-
-
-@pytest.mark.parametrize("called", ["repo.", "await later."])
-def test_hovering_shows_signature_and_docstring(
-    pyright: LanguageServer, program: Path, called: str
-) -> None:
-    names = public(NOWHERE)
-    code, before = calls(called, names)
-    path = program.with_name(f"calls_{len(called)}.py")
-    path.write_text(code, encoding="utf-8")
-    pyright.open(path)
-    for line, name in enumerate(names, before):  # counted from 0
-        hovered = pyright.at("textDocument/hover", path, line, len(f"    {called}{name}") - 1)
-        shown = hovered["contents"]["value"]
-        there = method(NOWHERE, name)
-
-        for one in (*inspect.signature(there).parameters, *(inspect.getdoc(there) or "").split()):
-            assert one in shown, (name, one, shown)
-
-
-def test_pyright_knows_every_type(pyright: LanguageServer, program: Path) -> None:
-    errors = [one for one in pyright.found_in(program) if one["severity"] == 1]
-
-    found = wrong_lines([one["range"]["start"]["line"] + 1 for one in errors])
-    assert found == [*WRONG], errors
+@pytest.mark.parametrize("repository", [NOWHERE, NOWHERE_LATER], ids=["sync", "async"])
+def test_a_stub_shows_every_argument_and_docstring(installed: Path, repository: Any) -> None:
+    is_async = repository is NOWHERE_LATER
+    stub = (installed / type(repository).__module__.replace(".", "/")).with_suffix(".pyi")
+    shown = {
+        f"{owner.name.removeprefix('Async' * is_async)}.{one.name}": one
+        for owner in ast.parse(stub.read_text(encoding="utf-8")).body
+        if isinstance(owner, ast.ClassDef)
+        for one in owner.body
+        if isinstance(one, ast.AsyncFunctionDef if is_async else ast.FunctionDef)
+    }
+    for name in public(repository):
+        there = method(repository, name)
+        owner = type(there.__self__).__name__.removeprefix("Async")
+        one = shown[f"{owner}.{there.__name__}"]
+        _, *arguments = (each.arg for each in (*one.args.args, *one.args.kwonlyargs))
+        assert arguments == [*inspect.signature(there).parameters], name
+        assert ast.get_docstring(one) == inspect.getdoc(there), name
 
 
 OURS = "[mypy]\nfollow_imports = skip\n[mypy-pgrecall.*]\nfollow_imports = normal\n"
-"""What other packages declare takes ten seconds, and pyright reads it above."""
+"""What other packages declare takes ten seconds."""
 
 
-def test_mypy_knows_every_type(program: Path) -> None:
+def test_mypy_knows_every_type(installed: Path, program: Path) -> None:
     (program.parent / "mypy.ini").write_text(OURS, encoding="utf-8")
     mypy = [sys.executable, "-m", "mypy", "--strict", "--hide-error-context", "--no-pretty"]
     done = subprocess.run(
         [*mypy, f"--cache-dir={program.parent}", program.name],
         cwd=program.parent,
+        env=os.environ | {"MYPYPATH": str(installed)},
         capture_output=True,
         encoding="utf-8",
     )
-    errors = [line for line in done.stdout.splitlines() if ": error: " in line]
+    errors = [
+        line for line in done.stdout.splitlines() if re.match(r"program\.py:\d+: error", line)
+    ]
     kinds = [line.rpartition("[")[2][:-1] for line in errors]
 
     assert wrong_lines([int(line.split(":")[1]) for line in errors]) == [*WRONG], done.stdout

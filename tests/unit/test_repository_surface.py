@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import inspect
-import traceback
 from dataclasses import fields
 from typing import Any
 from uuid import UUID
@@ -50,23 +49,6 @@ def test_both_present_a_method_in_the_same_way(name: str) -> None:
     elif name not in OF_NONE:
         assert next(iter(parameters)) == "agent_id"
         assert parameters["agent_id"].default is inspect.Parameter.empty
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_a_method_is_named_as_it_is_called(name: str) -> None:
-    for repository in (NOWHERE, NOWHERE_LATER):
-        one = method(repository, name)
-        owner = type(one.__self__)
-
-        assert (one.__module__, one.__name__) == (owner.__module__, name.rpartition(".")[2])
-        assert one.__qualname__ == f"{owner.__name__}.{one.__name__}"
-
-
-def test_a_traceback_names_the_method() -> None:
-    with pytest.raises(InputError) as raised:
-        NOWHERE.links.add("a", "no id", "b")
-
-    assert "add" in [frame.name for frame in traceback.extract_tb(raised.value.__traceback__)]
 
 
 def test_the_defaults_shown_are_those_that_hold() -> None:
