@@ -29,15 +29,18 @@ TESTS = Path(__file__).parent
 LONGEST = [
     TESTS / f"{name}.py"
     for name in (
-        *("integration/test_statistics", "unit/test_embedded", "integration/test_replica"),
-        *("integration/test_rank_index_maintenance", "integration/test_row_level_security"),
-        *("integration/test_pages", "integration/test_races", "integration/test_killed_clients"),
-        *("packaging/test_editors", "migrations/test_words", "migrations/test_interruptions"),
-        *("migrations/test_offline", "migrations/test_errors", "integration/test_example"),
-        *("integration/test_service_database", "integration/test_statements"),
+        *("integration/test_pages", "integration/test_statistics", "unit/test_embedded"),
+        *("integration/test_replica", "integration/test_row_level_security"),
+        *("browser/test_studio_accessible", "browser/test_studio_hostile"),
+        *("integration/test_backups", "integration/test_example", "integration/test_races"),
+        *("integration/test_killed_clients", "packaging/test_upgrade", "packaging/test_site"),
+        *("integration/test_testing", "integration/test_serve", "packaging/test_editors"),
+        *("migrations/test_words", "migrations/test_interruptions", "migrations/test_offline"),
+        *("migrations/test_errors", "integration/test_service_database"),
+        *("integration/test_rank_index_maintenance", "integration/test_statements"),
+        *("integration/test_service_document", "migrations/test_embedding_index"),
+        *("migrations/test_up_and_down", "packaging/test_wheel", "packaging/test_release"),
         "integration/test_moving_from",
-        *("migrations/test_up_and_down", "packaging/test_wheel", "packaging/test_site"),
-        *("packaging/test_upgrade", "packaging/test_release"),
     )
 ]
 """Files that take more than five seconds, the longest first."""

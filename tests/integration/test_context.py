@@ -178,6 +178,22 @@ def test_when_the_text_is_longer_than_reckoned_it_is_packed_again_with_less(
     assert retrievals(repo, agent, list(ids)) == [1, 1, 0, 0, 0]
 
 
+def test_one_that_was_counted_too_small_does_not_take_the_place_of_all(
+    repo: MemoryRepository, shared_engine: Engine, agent: str
+) -> None:
+    repo.add(agent, note("x" * 40_000, 0.9, tokens=0))
+    repo.add_many(agent, [note(f"note {n}", 0.8 - n / 100) for n in range(10)])
+    too_long = counting(shared_engine, lambda content: 1_000 if ":" in content else 0)
+
+    found = repo.context(agent, max_tokens=1000, **BY_IMPORTANCE)
+    none = too_long.context(agent, max_tokens=999, **BY_IMPORTANCE)
+
+    assert contents(found) == [f"note {n}" for n in range(10)]
+    assert reasons(found) == {"x" * 40_000: "too_long"}
+    assert (none.text, none.tokens, none.packed) == ("", 0, ())
+    assert set(reasons(none).values()) == {"too_long", "stopped"}
+
+
 # Packing, worked out by hand
 
 

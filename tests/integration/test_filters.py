@@ -12,9 +12,10 @@ from sqlalchemy import Engine, Table, and_, exists, or_, select, text
 from pgrecall import MemoryRepository
 from pgrecall.core.limits import MAX_COMPARISONS, MAX_DEPTH, MAX_TEXT_LENGTH, MAX_VALUES
 from pgrecall.core.metadata_path import path_of
-from pgrecall.errors import DatabaseError, InputError
+from pgrecall.errors import DatabaseError, InputError, UnknownName
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.ranking.filters import FilterArguments, Filters
+from pgrecall.ranking.metadata_filter import OPERATORS
 from tests.integration.owner import Owner, north, plain
 from tests.integration.recalling import Connection, recall
 from tests.integration.support import NORTH, NOW, before, contents, nested, shown, sql
@@ -273,6 +274,18 @@ def test_a_path_is_explained(mine: Owner) -> None:
     }.items():
         [reason] = mine.explain(id_, metadata={key: {"$lt": 30, "$exists": True}}).reasons[:1]
         assert f"its metadata['{key}'] is {has}" in reason
+
+
+def test_comparisons_that_cannot_be_are_refused_in_psql_too(connection: Connection) -> None:
+    for operator in ("$like", "$", "$GT", "$where", "$eq "):
+        with pytest.raises(UnknownName) as refused, map_errors():
+            recall(connection, "five_factor", "agent", metadata={"n": {operator: 1}})
+        assert repr(operator) in str(refused.value)
+        assert ", ".join(OPERATORS) in str(refused.value)
+    wrong = {"$in": 1, "$nin": "ab", "$exists": 1, "$gt": None, "$lt": True, "$gte": [1]}
+    for operator, value in wrong.items():
+        with pytest.raises(InputError, match=rf"\{operator} takes"), map_errors():
+            recall(connection, "five_factor", "agent", metadata={"n": {operator: value}})
 
 
 MANY = [f"t{number}" for number in range(MAX_VALUES + 1)]

@@ -333,6 +333,45 @@ def archive(site: Site, memory_id: UUID) -> None:
     site.run(f"SELECT pgrecall.archive_memories({given})")
 
 
+def test_what_changes_no_position_is_beside_no_index(site: Site) -> None:
+    stored = fill(site.repo)
+    index = site.build()
+    site.repo.links.add(A, stored[0], stored[1], "related")
+    site.repo.touch(A, stored[2:4], key="once")
+    site.run(f"SELECT pgrecall.judge('{A}', '{stored[4]}', 'a question')")
+    site.repo.links.remove(A, stored[0], stored[1], "related")
+    assert site.values(BESIDE) == []
+
+    archive(site, stored[5])
+    site.repo.delete(A, stored[6])
+
+    assert {*site.values(BESIDE)} == {stored[5], stored[6]}
+    searched = f"SELECT pgrecall.beside_index('{A}', '{index.relation}', '{index.built_at}')"
+    assert site.values(searched) == [[]]
+
+
+def test_what_was_used_long_before_the_build_is_not_used_by_being_said_again(site: Site) -> None:
+    stored = fill(site.repo)
+    index = site.build()
+    long_ago = index.as_of - timedelta(days=1)
+
+    site.repo.add(A, NewMemory("memory 1", embedding=NORTH, created_at=long_ago))
+
+    assert len(stored) == site.repo.count(A)
+    assert site.used(index) == []
+
+
+def test_a_use_by_a_transaction_begun_long_before_the_build_is_noted(site: Site) -> None:
+    stored = fill(site.repo)
+    index = site.build()
+    later = "as_of = now() + interval '5 minutes', built_at = now() + interval '9 minutes'"
+    site.run(f"UPDATE pgrecall.rank_indexes SET {later}")
+
+    site.repo.touch(A, stored[:2])
+
+    assert site.used(index) == sorted(stored[:2])
+
+
 def test_archived_memories_give_their_place_in_the_graph_to_others(site: Site) -> None:
     stored = fill(site.repo)
     index = site.build()
