@@ -121,12 +121,11 @@ OLD = timedelta(hours=1000)
 SEARCHED: dict[str, dict[str, Any]] = {
     **{
         f"{profile} {strategy}": {"profile": profile, "strategy": strategy}
-        for profile in ("five_factor", "last_access", "trust", "tiered")
+        for profile in ("five_factor", "last_access")
         for strategy in ("exact", "index")
     },
     "words exact": {"query_text": "tea milk", "strategy": "exact"},
     "words index": {"query_text": "tea milk", "strategy": "index"},
-    "tags index": {"tags": ["draft"], "strategy": "index"},
     "metadata": {"metadata": {"a": {"$gte": 5}}},
     "text": {"text": "tea"},
     "expand": {"expand": 1},
@@ -147,9 +146,7 @@ MORE: dict[str, More] = {
         "one", at(3), query_text="tea", diversity=0.3, max_similarity=0.9
     ),
     "list tags total": lambda r, ids, at: r.list("one", tags=["draft"], total=True),
-    "list text total": lambda r, ids, at: r.list("one", text="tea", total=True),
     "list min_trust": lambda r, ids, at: r.list("one", order="retrieval_count", min_trust=0.1),
-    "count tags": lambda r, ids, at: r.count("one", tags=["draft"]),
     "get by key": lambda r, ids, at: r.get("one", key="key 100"),
     "get_many 100": lambda r, ids, at: r.get_many("one", ids),
     "touch 100": lambda r, ids, at: r.touch("one", ids),
@@ -169,7 +166,6 @@ MORE: dict[str, More] = {
         "one", [{"content": f"fresh {n}", "id": f"x{n}", "embedding": at(n)} for n in range(100)]
     ),
     "update content": lambda r, ids, at: r.update("one", ids[0], content="new", embedding=at(2)),
-    "delete tags dry": lambda r, ids, at: r.delete("one", tags=["draft"], dry_run=True),
     "delete tags": lambda r, ids, at: r.delete("one", tags=["draft"]),
     "erase 100": lambda r, ids, at: r.erase("one", ids),
     "maintain max_live": lambda r, ids, at: r.maintenance.run(
@@ -185,7 +181,6 @@ MORE: dict[str, More] = {
     "maintain tasks": lambda r, ids, at: r.maintenance.run(
         RetentionPolicy(stale_tasks_after=OLD), agent_id="one"
     ),
-    "consolidate dry": lambda r, ids, at: r.consolidate("one", newest=200, dry_run=True),
     "consolidate newest": lambda r, ids, at: r.consolidate("one", newest=200),
     "evaluate 10": lambda r, ids, at: r.evaluation.evaluate(
         "one", queries(ids, at), profiles=["five_factor", "hybrid"], k=5

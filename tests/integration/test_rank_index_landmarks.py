@@ -14,8 +14,6 @@ from sqlalchemy import Connection, Engine, text
 
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.rank_index.space import SIGNAL_AXES
-from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.signals import Similarity
 from tests.conftest import DIMENSIONS
 from tests.integration.rank_indexes import build
 
@@ -27,7 +25,6 @@ EACH = 250
 CANDIDATES = 12
 ALWAYS, NEVER = 2.0, None
 """Likenesses: when a walk asks the landmarks."""
-LEANING = Profile("similarity alone", {Similarity(): 1.0})
 NEAR = """
     SELECT memory_id
       FROM pgrecall.rank_indexes, pgrecall.near_positions(
@@ -90,20 +87,17 @@ def texts() -> list[tuple[str, NDArray[np.float64]]]:
     ]
 
 
-def indexed(repo: MemoryRepository, **options: Any) -> None:
+@pytest.fixture(scope="module")
+def sound_engine(module_engine: Engine) -> Engine:
     """Memories of every topic and their rank index. Their ids are the same each time, and so are
     the landmarks, which these decide."""
+    repo = MemoryRepository(module_engine)
     new = [
         NewMemory(text, id=UUID(int=number), embedding=vector.tolist())
         for number, (text, vector) in enumerate(texts())
     ]
     repo.add_many("agent", new)
-    build(repo, **options)
-
-
-@pytest.fixture(scope="module")
-def sound_engine(module_engine: Engine) -> Engine:
-    indexed(MemoryRepository(module_engine))
+    build(repo)
     return module_engine
 
 
@@ -137,19 +131,6 @@ def test_a_walk_to_what_was_used_goes_on_if_it_missed_what_is_known(sound: Index
         for known, expected in (([], []), (nearest[:1], []), (left[-1:], left[:candidates])):
             found = sound.near(asked, USED, candidates=candidates, known=known)
             assert found == expected
-
-
-def test_a_search_finds_every_group(repo: MemoryRepository) -> None:
-    indexed(repo, m=6, ef_construction=12)
-    through_index = 0
-    for place, topic in enumerate(TOPICS):
-        hits = repo.search(
-            "agent", topic.tolist(), profile=LEANING, k=1, strategy="index", touch=False
-        )
-        through_index += hits.strategy == "index"
-        assert hits[0].memory.content.endswith(f"of topic t{place}q")
-    # A graph as poor as this may hand on too little, and then every memory is scored.
-    assert through_index > len(TOPICS) / 2
 
 
 def test_the_session_keeps_its_settings(sound: Indexed) -> None:

@@ -423,19 +423,6 @@ def test_auto_takes_an_index_from_as_many_memories_on_as_it_was_built_for(own: O
             own.search(QUERY, strategy=strategy)
 
 
-def test_neighbours_of_hits_come_along(undone: MemoryRepository) -> None:
-    ranked = undone.search(BIG, QUERY, k=MANY, strategy="exact", touch=False)
-    best, second, far, farther = (ranked[n].memory.id for n in (0, 1, -1, -2))
-    undone.links.add(BIG, best, far)
-    undone.links.add(BIG, far, farther)
-    for steps, along in ((1, {far: 1}), (2, {far: 1, farther: 2})):
-        found, exact = both(undone, expand=steps, k=5)
-        assert found.strategy == "index"
-        assert found == exact
-        assert {hit.memory.id: hit.steps for hit in found if hit.steps} == along
-        assert second in ids_of(found)
-
-
 def test_each_hit_is_counted_once_where_it_belongs(undone: MemoryRepository, world: World) -> None:
     undone.add(BIG, NewMemory("new", embedding=QUERY, usefulness=1.0))  # comes by two ways
     found = undone.search(BIG, QUERY, strategy="index")
