@@ -290,17 +290,6 @@ def test_dates_in_the_text_are_found_unless_told_otherwise(mine: Owner) -> None:
     assert period(query_text="What does Ines drink?", dates="auto") is None
 
 
-def test_an_evaluation_finds_dates_too(mine: Owner) -> None:
-    as_of = datetime(2026, 5, 27, tzinfo=UTC)
-    moments = [as_of - timedelta(days=day) for day in (1, 6)]
-    _, label = mine.add_many([north(f"{one}", created_at=one, observed_at=one) for one in moments])
-    query = JudgedQuery(NORTH, [label], query_text="What was said last week?", as_of=as_of)
-
-    for dates, mrr in ((None, 1), ("auto", 1), ("off", 1 / 2)):
-        [found] = mine.evaluation.evaluate([query], profiles=[BY_TIME], dates=dates).profiles
-        assert found.per_query["mrr"] == [mrr]
-
-
 @pytest.fixture
 def run(local_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     monkeypatch.setenv("PGRECALL_DATABASE_URL", local_url)

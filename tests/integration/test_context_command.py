@@ -24,7 +24,6 @@ TEA = "Ines drinks her tea without milk."
 SAME_TEA = "Ines drinks her tea without any milk."
 RULE = "Offer guests something to drink."
 PORT = "The café on Rua das Flores roasts its own beans."
-KEEPING = "--max-tokens 80 --reserve episodic=1 --min-score 0"
 ALL = ("--min-relevance", "0")
 """Whatever it has to do with the question."""
 
@@ -102,21 +101,6 @@ def test_the_account_goes_to_standard_error(
     tokens, inside = estimated_tokens(done.out), len(blocks(done.out))
     assert done.err.splitlines()[-1] == f"{inside} memories in {tokens} of 4,000 tokens"
     assert "memories in" not in done.out
-
-
-@pytest.mark.usefixtures("memories")
-def test_why_a_memory_is_left_out_is_told(run: Run, agent: str) -> None:
-    for options, told in (
-        ("--min-score 0.99", "score below min_score"),
-        ("--max-tokens 20", "longer than what is left of the budget"),
-        (KEEPING, "rest reserved for other types"),
-        ("--max-similarity 0.8", "nearly the same as one above"),
-        ("--max-tokens 20", "too many before it did not fit"),
-        ("-k 1", "enough are included"),
-    ):
-        done = run("context", QUESTION, "-a", agent, *ALL, *options.split())
-
-        assert (done.code, told in " ".join(done.err.split()), told in done.out) == (0, True, False)
 
 
 def test_nothing_known_is_said_with_the_floor(

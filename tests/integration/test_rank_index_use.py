@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -201,18 +200,6 @@ def test_a_search_locks_the_used_memories_first_as_whoever_drops_both_tables(sit
         dropping.exec_driver_sql(f"LOCK TABLE pgrecall.{index.relation} NOWAIT")
         dropping.rollback()
     assert search.result().strategy == "index"
-
-
-def test_where_use_hardly_counts_no_search_looks_at_it(site: Site) -> None:
-    fill(site.repo)
-    index = site.build()
-    search = partial(site.repo.search, A, NORTH, profile="hybrid", strategy="index", touch=False)
-    with site.engine.connect() as dropping:
-        dropping.exec_driver_sql(f"LOCK TABLE pgrecall.{used_positions(index.relation)}")
-        assert search().strategy == "index"
-        assert site.values(
-            "SELECT id FROM pgrecall.recall(%s, %s, strategy => 'index')", A, str(NORTH)
-        )
 
 
 @pytest.mark.parametrize("asked", [BY_USE, BY_LATEST], ids=["by use", "by latest"])

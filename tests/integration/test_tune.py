@@ -20,14 +20,18 @@ from pgrecall.evaluation.bootstrap import intervals
 from pgrecall.evaluation.results import FEWEST_OWNERS, METRICS, Difference
 from pgrecall.evaluation.tuned import FEWEST
 from pgrecall.scoring.signals import (
+    Confidence,
+    EntityOverlap,
+    Frequency,
     Importance,
     Recency,
     Similarity,
     Time,
+    Trust,
     Usefulness,
 )
 from tests.conftest import DIMENSIONS
-from tests.integration.owner import north
+from tests.integration.owner import Owner, north
 from tests.integration.support import NORTH, NOW, at, before, sql
 
 AGENT = "agent"
@@ -205,6 +209,52 @@ def test_filters_narrow_what_is_tuned_by(world: World) -> None:
     assert by_name.held_out.profiles[1].overall.means["ndcg"] > 0.9
     assert tuned(world, queries, START).held_out.profiles[1].overall.means["ndcg"] < 0.8
     assert by_sql.found == by_name.found
+
+
+@quickly
+def test_signals_that_tell_nothing_apart_keep_their_weights_to_the_bit(
+    world: World, queries: list[JudgedQuery]
+) -> None:
+    alike = {Frequency(): 1 / 6, Trust(): 1 / 6, EntityOverlap(): 1 / 6}
+    others = {Similarity(): 0.1, Usefulness(): 0.1, Importance(): 0.2, Confidence(): 0.1}
+    half = Profile("half", others | alike)
+    largest = Profile("largest", {Trust(): 0.5, Similarity(): 0.1, Importance(): 0.4})
+    for start, frozen in ((half, {"frequency", "trust", "entity_overlap"}), (largest, {"trust"})):
+        found = tuned(world, queries[:12], start).found
+        kept = {name for name, weight in found.weights.items() if weight == start.weights.get(name)}
+        assert kept == frozen
+
+
+@quickly
+def test_a_relevant_memory_is_compared_however_far_behind(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if no other is read: the more useful of two is to come first."""
+    for name in ("MAX_PAIRS", "FEWEST_PAIRS"):
+        monkeypatch.setattr(f"pgrecall.evaluation.pairs.{name}", 0)
+    dice = random.Random("behind")
+    known = world.repo.get_many(AGENT, world.ids).values()
+    worth = {memory.id: memory.usefulness for memory in known}
+    queries = [
+        JudgedQuery(vector(dice), {id_: worth[id_] for id_ in dice.sample(world.ids, 2)})
+        for _ in range(20)
+    ]
+
+    assert tuned(world, queries, START).found.weights["usefulness"] > 0.5
+
+
+@quickly
+def test_memories_of_teams_are_tuned_by_too(mine: Owner) -> None:
+    dice = random.Random("teams")
+    new = [NewMemory(f"{n}", embedding=vector(dice), importance=dice.random()) for n in range(60)]
+    mine.team.add_many(new)
+    queries = labelled_by(mine.repo.teams, PLANTED, 20, owner=mine.name, as_of=None)
+
+    with_team = mine.evaluation.tune(queries, start=START, teams=[mine.name])
+    of_team = mine.team.evaluation.tune(queries, start=START)
+
+    assert with_team == of_team
+    assert with_team.found.weights != START.weights
 
 
 def test_progress_is_told_to_its_end_and_nothing_is_written_or_counted(

@@ -114,22 +114,6 @@ def test_other_languages_are_looked_at_where_named() -> None:
 ZONES = ("Pacific/Kiritimati", "Pacific/Pago_Pago")
 
 
-@pytest.mark.parametrize("zone", ZONES)
-def test_days_are_those_of_the_zone_that_was_named(zone: str) -> None:
-    """However as_of is written: 21:00 in UTC is Thursday, 11:00 and Wednesday, 10:00."""
-    today, wednesday = (13, 12) if zone == ZONES[0] else (12, 5)
-    days = {"what was said today": today, "Wednesday's review": wednesday}
-    starts = {text: datetime(2026, 8, day, tzinfo=ZoneInfo(zone)) for text, day in days.items()}
-    asked: dict[str, Any] = {
-        **{text: (start, start + timedelta(days=1)) for text, start in starts.items()},
-        "in May": tuple(datetime(2026, month, 1, tzinfo=ZoneInfo(zone)) for month in (5, 6)),
-    }
-
-    for as_of in (NOW, NOW.astimezone(ZoneInfo("Asia/Tokyo"))):
-        found = {text: period_of(text, as_of=as_of, zone=ZoneInfo(zone)) for text in asked}
-        assert found == asked
-
-
 @pytest.mark.parametrize(
     ("zone", "text", "start", "end", "hours"),
     [
