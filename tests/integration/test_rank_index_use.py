@@ -266,13 +266,13 @@ def test_a_search_that_names_a_former_index_ranks_every_memory(site: Site) -> No
     """Its tables are still there, but uses are no longer noted in them."""
     filled = fill(site.repo)
     former = site.build()
-    site.run("UPDATE pgrecall.rank_indexes SET agent_id = 'another'")
+    site.run("UPDATE pgrecall.rank_indexes SET relation = 'ranks_' || repeat('0', 32)")
     candidates = (
         f"SELECT memory_id FROM pgrecall.rank_candidates('{A}', '{former.relation}', "
         f"'{[0.1] * (DIMENSIONS + SIGNAL_AXES)}', 64, now(), NULL)"
     )
     assert site.values(candidates) == []
-    site.run(f"UPDATE pgrecall.rank_indexes SET agent_id = '{A}'")
+    site.run(f"UPDATE pgrecall.rank_indexes SET relation = '{former.relation}'")
     assert {*site.values(candidates)} <= {*filled} != set()
 
 
