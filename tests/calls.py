@@ -260,7 +260,7 @@ PROCEDURES: dict[str, list[str]] = {
     "_maintain_rank_index": ["_maintain_rank_index('one', 1, now())"],
     "erase_owner": ["erase_owner('one')"],
     "maintain": [
-        """maintain('one', '{"max_live": 1}', false, at_least => 1)""",
+        "maintain('one', jsonb_build_object('max_live', 1), false, at_least => 1)",
         *("maintain('one')", "maintain(dry_run => false)"),
     ],
 }
