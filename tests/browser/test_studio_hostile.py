@@ -9,7 +9,7 @@ import pytest
 
 from pgrecall import Attribute, NewMemory, Profile, Recency, Similarity
 from pgrecall.core.embedders import LocalEmbedder
-from pgrecall.migrate.installing import install
+from pgrecall.migrate.repeatable import install
 from pgrecall.testing import new_database
 from tests.browser.conftest import Open
 from tests.browser.test_studio import asking

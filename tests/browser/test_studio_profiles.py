@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from pgrecall.migrate.installing import install
+from pgrecall.migrate.repeatable import install
 from pgrecall.scoring import profile_file, profiles
 from tests.browser.conftest import Open
 from tests.browser.test_studio import asking, owner, texts

@@ -17,7 +17,7 @@ from sqlalchemy import Engine
 from pgrecall import Memory, MemoryRepository, NewMemory, Page
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.execution.error_mapping import map_errors
-from pgrecall.memories.ordering import SORTABLE
+from pgrecall.memories.listing import SORTABLE
 from tests.integration.owner import Owner, north, plain
 from tests.integration.support import NOW, at, before, sql
 

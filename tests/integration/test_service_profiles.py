@@ -9,7 +9,7 @@ import pytest
 
 from pgrecall import profiles
 from pgrecall.core.embedders import LocalEmbedder
-from pgrecall.migrate.installing import install
+from pgrecall.migrate.repeatable import install
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.service.bodies import MAX_PROFILE
 from pgrecall.testing import new_database

@@ -31,8 +31,7 @@ from pgrecall.errors import (
     UnknownName,
 )
 from pgrecall.execution.inspection import LAYOUTS, schema_missing
-from pgrecall.memories.listing import page
-from pgrecall.memories.ordering import Ordering
+from pgrecall.memories.listing import Ordering, page
 from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.metadata_filter import OPERATORS

@@ -14,7 +14,7 @@ from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import Question
 from pgrecall.schema import tables
-from pgrecall.schema.owner import require_owner
+from pgrecall.schema.tables import require_owner
 from tests.calls import GOOD, OF_NONE
 from tests.integration.support import NORTH
 from tests.methods import NOWHERE, NOWHERE_LATER, method, public

@@ -18,8 +18,7 @@ from pgrecall.core.display import Column, Grid, age, numbers
 from pgrecall.core.memory import Memory
 from pgrecall.errors import InputError, MemoryNotFound
 from pgrecall.memories.added import Added
-from pgrecall.memories.listing import Page
-from pgrecall.memories.ordering import NEWEST_FIRST
+from pgrecall.memories.listing import NEWEST_FIRST, Page
 
 app = App()
 

@@ -16,7 +16,7 @@ from pgrecall.execution import MemoryRepository
 from pgrecall.execution.method import Namespace, R_co, method
 from pgrecall.ranking.composing import reads
 from pgrecall.schema import Tables
-from pgrecall.schema.owner import require_owner, require_owners
+from pgrecall.schema.tables import require_owner, require_owners
 
 FEWEST_SHOWN = 8
 """Hexadecimal digits of an id that are shown at least."""

@@ -15,7 +15,7 @@ from pgrecall.core.display import Column, Verbatim
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.execution.error_mapping import map_errors
-from pgrecall.migrate import installing
+from pgrecall.migrate import repeatable
 from pgrecall.migrate.connecting import own_connection
 from pgrecall.migrate.score_function import readable, score_functions
 from pgrecall.migrate.state import pin_transaction
@@ -88,7 +88,7 @@ def install(
     assert isinstance(profile, Profile)
     with database.engine() as engine, map_errors(), own_connection(engine) as own:
         pin_transaction(own)
-        installing.install(own, database.schema, profile)
+        repeatable.install(own, database.schema, profile)
         own.commit()
     name = f"score_{profile.name}"
     return Output(

@@ -23,7 +23,7 @@ from pgrecall.errors import InputError
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.question import embedded, other_owners
 from pgrecall.schema import Tables
-from pgrecall.schema.owner import require_owner, require_owners
+from pgrecall.schema.tables import require_owner, require_owners
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pgrecall.core.validation import require_bool, require_id, require_query
 from pgrecall.evaluation.checked_query import JudgedQuery
 from pgrecall.memories.event_fields import note
 from pgrecall.schema import Tables
-from pgrecall.schema.owner import require_owner
+from pgrecall.schema.tables import require_owner
 from pgrecall.schema.verbs import call
 
 

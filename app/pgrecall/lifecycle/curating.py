@@ -13,7 +13,7 @@ from pgrecall.lifecycle.cluster import Cluster, Consolidation
 from pgrecall.memories.embed import Policy, prepared
 from pgrecall.ranking.composing import UNFILTERED, reads
 from pgrecall.schema import Tables
-from pgrecall.schema.owner import require_owner
+from pgrecall.schema.tables import require_owner
 from pgrecall.schema.verbs import call
 
 NEWEST = 2_000

@@ -15,7 +15,7 @@ from pgrecall.core.validation import require_bool, require_callable, require_cou
 from pgrecall.errors import DatabaseError
 from pgrecall.ranking.owner_facts import owner_facts
 from pgrecall.schema import Tables
-from pgrecall.schema.owner import require_owner
+from pgrecall.schema.tables import require_owner
 from pgrecall.schema.verbs import call
 
 

@@ -11,7 +11,7 @@ from pgrecall.core.validation import require_given_share, require_id, require_na
 from pgrecall.errors import InputError
 from pgrecall.memories.event_fields import note
 from pgrecall.schema import Tables
-from pgrecall.schema.owner import require_owner
+from pgrecall.schema.tables import require_owner
 from pgrecall.schema.verbs import call
 
 

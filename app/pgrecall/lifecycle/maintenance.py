@@ -20,7 +20,7 @@ from pgrecall.rank_index import maintaining
 from pgrecall.rank_index.building import Build, states, wait_for_writers
 from pgrecall.rank_index.index import AT_LEAST
 from pgrecall.schema import Tables
-from pgrecall.schema.owner import require_owner
+from pgrecall.schema.tables import require_owner
 from pgrecall.schema.verbs import call
 
 BATCH_SIZE = 1_000

@@ -8,7 +8,7 @@ from pgrecall.core.steps import READS, VERB, Operation, needs
 from pgrecall.core.validation import require_name
 from pgrecall.ranking.owner_facts import expects_names
 from pgrecall.schema import Tables
-from pgrecall.schema.owner import require_owner
+from pgrecall.schema.tables import require_owner
 from pgrecall.schema.verbs import call
 
 

@@ -26,7 +26,7 @@ from pgrecall.lifecycle.event import Change, Event
 from pgrecall.memories.event_fields import note
 from pgrecall.memories.listing import MOST
 from pgrecall.schema import Tables
-from pgrecall.schema.owner import require_owner
+from pgrecall.schema.tables import require_owner
 from pgrecall.schema.verbs import MEMORY, call
 
 _EVENT = ", ".join(field.name for field in fields(Event) if field.name != "memory_id")

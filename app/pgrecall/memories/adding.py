@@ -24,7 +24,7 @@ from pgrecall.memories.memory_statements import (
 )
 from pgrecall.ranking.composing import UNFILTERED, reads
 from pgrecall.schema import Tables
-from pgrecall.schema.owner import require_owner
+from pgrecall.schema.tables import require_owner
 
 OnError = Literal["raise", "report"]
 

@@ -22,7 +22,7 @@ from pgrecall.errors import InputError, InvalidMemory, NotCompliant
 from pgrecall.memories.event_fields import check_audit_fields
 from pgrecall.memories.incoming import checked
 from pgrecall.schema import Layout, Tables
-from pgrecall.schema.owner import require_owner
+from pgrecall.schema.tables import require_owner
 from pgrecall.schema.verbs import MEMORY, call
 
 

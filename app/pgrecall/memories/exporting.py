@@ -23,7 +23,7 @@ from pgrecall.ranking.composing import reads
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import narrowing
 from pgrecall.schema import Tables
-from pgrecall.schema.owner import require_owner
+from pgrecall.schema.tables import require_owner
 from pgrecall.schema.verbs import call
 
 BATCH_SIZE = 500

@@ -19,8 +19,16 @@ from pgrecall.core.validation import require_bool, require_callable, require_cou
 from pgrecall.core.zones import require_zone
 from pgrecall.errors import InputError, SupersessionConflict
 from pgrecall.memories.added import Added
-from pgrecall.memories.field_map import renamed, require_map
-from pgrecall.memories.imported_lines import Line, Lines, Rejects, csv_rows, is_csv, of_text
+from pgrecall.memories.imported_lines import (
+    Line,
+    Lines,
+    Rejects,
+    csv_rows,
+    is_csv,
+    of_text,
+    renamed,
+    require_map,
+)
 from pgrecall.memories.lines import (
     CSV,
     MOST_LINE_BYTES,
@@ -33,7 +41,7 @@ from pgrecall.memories.lines import (
 )
 from pgrecall.memories.reading import stored_ids
 from pgrecall.schema import TEAM, Tables
-from pgrecall.schema.owner import require_owner
+from pgrecall.schema.tables import require_owner
 
 T = TypeVar("T")
 

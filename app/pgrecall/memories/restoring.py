@@ -25,7 +25,7 @@ from pgrecall.memories.memory_statements import (
 from pgrecall.memories.record import OWNER_FIELDS, STATE, Record, parse_record
 from pgrecall.schema import Tables
 from pgrecall.schema.fields import NEW, STATE_COLUMNS, TABLE
-from pgrecall.schema.owner import require_owner
+from pgrecall.schema.tables import require_owner
 from pgrecall.schema.verbs import columns_of
 
 _PART = 1_000

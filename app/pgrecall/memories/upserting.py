@@ -17,7 +17,7 @@ from pgrecall.memories.event_fields import check_audit_fields
 from pgrecall.memories.incoming import as_new
 from pgrecall.memories.memory_statements import with_memory
 from pgrecall.schema import Tables
-from pgrecall.schema.owner import require_owner
+from pgrecall.schema.tables import require_owner
 
 
 @needs(VERB)

@@ -23,8 +23,8 @@ from pgrecall.errors import InputError, SchemaError
 from pgrecall.execution.inspection import VERSION_TABLE
 from pgrecall.migrate import repeatable
 from pgrecall.migrate.connecting import LOCK_TIMEOUT, own_connection, require_usable
-from pgrecall.migrate.installing import install_profiles
 from pgrecall.migrate.locking import each_transaction, exclusive, guarding
+from pgrecall.migrate.repeatable import install_profiles
 from pgrecall.migrate.settings import (
     DEFAULT_DIMENSIONS,
     DEFAULT_EXTENSION_SCHEMA,

@@ -21,8 +21,7 @@ from pgrecall.core.zones import require_zone
 from pgrecall.errors import EmbedderRequired, InputError
 from pgrecall.execution import MemoryRepository
 from pgrecall.execution.inspection import mismatch
-from pgrecall.memories.field_map import path_value, renamed, require_map
-from pgrecall.memories.imported_lines import Lines
+from pgrecall.memories.imported_lines import Lines, path_value, renamed, require_map
 from pgrecall.memories.importing import BATCH_SIZE, Imported, Options, import_lines
 from pgrecall.memories.incoming import FIELDS
 from pgrecall.memories.item_rules import OWNER_LABELS
@@ -32,7 +31,7 @@ from pgrecall.migrate.connecting import engine_of
 from pgrecall.migrate.source_rows import Rows, Vectors, naming_source
 from pgrecall.migrate.source_systems import System, SystemName, system_named
 from pgrecall.schema import Layout, Tables
-from pgrecall.schema.owner import require_owner
+from pgrecall.schema.tables import require_owner
 from pgrecall.schema.verbs import call
 
 _KNOWN = (*FIELDS, *STATE, *OWNER_FIELDS)

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from pgrecall.core.validation import require_one_of
 from pgrecall.errors import InputError
-from pgrecall.memories.field_map import path_value
+from pgrecall.memories.imported_lines import path_value
 from pgrecall.memories.item_rules import CONTENT_TYPE, NOT_INDEXED, item_key, texts_in
 
 SystemName = Literal["mem0", "langgraph", "langchain", "letta", "table"]

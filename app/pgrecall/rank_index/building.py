@@ -16,7 +16,7 @@ from pgrecall.rank_index.index import AT_LEAST, RankIndex, RankIndexStatus
 from pgrecall.rank_index.strategy import index_of, with_index
 from pgrecall.ranking.owner_facts import owner_facts
 from pgrecall.schema import TEAM, Tables
-from pgrecall.schema.owner import require_owner
+from pgrecall.schema.tables import require_owner
 from pgrecall.schema.verbs import call, columns_of, lift_limits
 
 

@@ -23,7 +23,7 @@ from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.owner_facts import owner_facts
 from pgrecall.ranking.search_parameters import Search, weighs_time
 from pgrecall.schema import Layout, Tables
-from pgrecall.schema.owner import require_owner, require_owners
+from pgrecall.schema.tables import require_owner, require_owners
 from pgrecall.scoring import expression, profiles
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import EntityOverlap, Keyword, Similarity, Time

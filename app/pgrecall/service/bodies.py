@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 from functools import reduce
 from operator import or_
@@ -19,22 +19,100 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, create_model
 
-from pgrecall.context.styles import Style
-from pgrecall.core import memory
-from pgrecall.core.checks import descriptions
-from pgrecall.core.memory import NEW_DEFAULTS, NewMemory, Unset
+from pgrecall.context.styles import STYLES, Style
+from pgrecall.core import checks, limits, memory
+from pgrecall.core.checks import Count, Texts, arguments_of, descriptions
+from pgrecall.core.memory import NEW_DEFAULTS, TEAM, NewMemory, Unset
 from pgrecall.core.rerankers import Rerank, Reranker
+from pgrecall.core.tokens import MAX_TOKENS
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InvalidProfile
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.execution.method import Namespace, method
+from pgrecall.memories.listing import SORTABLE
 from pgrecall.ranking import arguments, filters
+from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.schema.fields import NEW
+from pgrecall.schema.kinds import CONTENT, HOURS, NAME, SHARE, TEXT, TEXTS, Kind
 from pgrecall.scoring.profile import AccessedBy, Profile
 from pgrecall.scoring.profile_file import from_values
 from pgrecall.scoring.profiles import BUILT_IN
 from pgrecall.search import shortlisting
-from pgrecall.service.bounds import BOUNDS, rules
+
+Bounds = dict[str, Any]
+
+_BLANK = "".join(f"\\u{ord(one):04x}" for one in limits.BLANK)
+COMPONENTS: dict[str, Bounds] = {
+    "Shown": {"description": "A text that shows something.", "pattern": f"[^{_BLANK}]"}
+}
+"""Schemas that bounds refer to, since they are long."""
+SHOWN = [{"$ref": "#/components/schemas/Shown"}]
+_SHOWN: Bounds = {"minLength": 1, "allOf": SHOWN}
+
+
+def _length(most: int) -> Bounds:
+    return {**_SHOWN, "maxLength": most}
+
+
+_NAMES = ("actor", "run")
+_ARGUMENTS = arguments_of(SearchArguments)
+_COLUMNS = "|".join(SORTABLE)
+_NAME = _length(limits.MAX_NAME_LENGTH)
+_OF_KIND: dict[Kind, Bounds] = {
+    CONTENT: _length(limits.MAX_CONTENT_BYTES),
+    HOURS: {"minimum": 0.001, "maximum": 1e9},
+    NAME: _NAME,
+    SHARE: checks.SHARE.schema,
+    TEXT: _length(limits.MAX_TEXT_LENGTH),
+    TEXTS: Texts().schema,
+}
+BOUNDS: dict[str, Bounds] = {
+    **{name: one.schema for name, one in _ARGUMENTS.items() if one.schema},
+    **{field.name: _OF_KIND[field.kind] for field in NEW if field.kind in _OF_KIND},
+    **dict.fromkeys(("near_duplicates", "max_similarity"), checks.SHARE.schema),
+    **dict.fromkeys(_NAMES, _NAME),
+    "owner": _length(limits.MAX_NAME_LENGTH + len(TEAM)),
+    "teams": Texts().schema,
+    "query": _length(limits.MAX_QUERY_LENGTH),
+    "after": _SHOWN,
+    "order": {"items": {"type": "string", "pattern": f"^-?({_COLUMNS})$"}},
+    "tier": {"enum": [*limits.TIERS]},
+    "trust_curve": {"enum": [*limits.TRUST_CURVES, None]},
+    "style": {"enum": [*STYLES]},
+    "diversity": {"minimum": 0, "exclusiveMaximum": 1},
+    "consider": Count(1, limits.MAX_CONSIDERED).schema,
+    "tokens": {"minimum": 0, "maximum": MAX_TOKENS},
+    "turn": {"minimum": 0, "maximum": limits.MAX_TURN},
+}
+"""Argument or field → what is true of every value that is accepted."""
+
+_NEEDS: dict[str, Sequence[str]] = {
+    "turn": ("session",),
+    **{name: one.needs.names for name, one in _ARGUMENTS.items() if one.needs is not None},
+}
+"""Field → fields of which it needs one; the repository checks it where it uses them."""
+
+
+def rules(fields: Iterable[str]) -> Bounds:
+    """Rules for the fields of a body together. NULL is no value, and 0 turns are none."""
+    names = {*fields}
+    conditions = [
+        {"anyOf": [_is_null(name), *map(_is_present, others)]}
+        for name, others in _NEEDS.items()
+        if name in names
+    ]
+    if {"id", "key"} <= names:
+        conditions.append({"anyOf": [_is_null("id"), _is_null("key")]})
+    return {"allOf": conditions} if conditions else {}
+
+
+def _is_null(name: str) -> Bounds:
+    """The field is NULL or left out."""
+    return {"properties": {name: {"type": "null"}}}
+
+
+def _is_present(name: str) -> Bounds:
+    return {"required": [name], "properties": {name: {"not": {"enum": [None, 0]}}}}
 
 
 class StudioMethods(Namespace[AsyncMemoryRepository]):

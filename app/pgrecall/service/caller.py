@@ -11,7 +11,7 @@ from fastapi import Depends, Query, Request
 from pgrecall.core.memory import TEAM
 from pgrecall.execution import AsyncMemoryRepository
 from pgrecall.migrate.service_keys import Scope
-from pgrecall.service.bounds import BOUNDS
+from pgrecall.service.bodies import BOUNDS
 from pgrecall.service.gate import KEY
 from pgrecall.service.key_cache import Key
 from pgrecall.service.problems import Problem

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from pgrecall.service.answers import ProblemAnswer
-from pgrecall.service.bounds import COMPONENTS, SHOWN
+from pgrecall.service.bodies import COMPONENTS, SHOWN
 from pgrecall.service.gate import is_public
 
 _MEANINGS = {

@@ -13,8 +13,8 @@ from starlette.responses import Response
 from pgrecall.core.memory import TEAM
 from pgrecall.core.time_limit import TookTooLong, within
 from pgrecall.execution.error_mapping import map_errors
-from pgrecall.migrate.installing import installed
 from pgrecall.migrate.kept_settings import chosen_profile
+from pgrecall.migrate.repeatable import installed
 from pgrecall.migrate.state import read_status
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.profiles import BUILT_IN, DEFAULT
