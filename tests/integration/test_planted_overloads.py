@@ -147,7 +147,7 @@ def test_functions_find_names_in_our_schema_alone_and_views_see_what_their_reade
 
 
 COMMANDS = """
-    add hello; upsert key hello; list --tag a --total; get ONE; owners; count;
+    add hello; upsert key hello; list --tag a --total; get ONE; owners; list --count;
     search tea --tag a --query-entity x; search tea --plan; explain ONE tea;
     context tea; outcome ONE success; feedback ONE useful; judge ONE tea;
     trust ONE 0.1 --reason r --actor who; history ONE; supersede ONE another; invalidate TWO;
