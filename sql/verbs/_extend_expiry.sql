@@ -8,10 +8,7 @@ DECLARE
     ids uuid[];
 BEGIN
     PERFORM require_owner(agent);
-    IF _extend_expiry.expires_at IS NULL THEN
-        RAISE EXCEPTION 'expires_at must be a time, got NULL'
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
+    PERFORM require(_extend_expiry.expires_at IS NOT NULL, 'expires_at must be a time, got NULL');
     ids := ARRAY(SELECT m.id FROM agent_memories m
                   WHERE m.agent_id = agent AND m.id = ANY (memory_ids)
                     AND m.expires_at > moment AND m.expires_at < _extend_expiry.expires_at

@@ -9,21 +9,17 @@ DECLARE
     new_trust float8;
 BEGIN
     PERFORM require_note(agent, actor, metadata);
-    IF delta IS NULL OR NOT delta BETWEEN -1 AND 1 THEN
-        RAISE EXCEPTION 'delta must lie within -1 and 1, got %', coalesce(delta::text, 'NULL')
-            USING ERRCODE = 'invalid_parameter_value';
-    ELSIF (reason ~ '\S') IS NOT TRUE OR actor IS NULL THEN
-        RAISE EXCEPTION 'a manual change of trust needs a reason and an actor'
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
+    PERFORM require(delta BETWEEN -1 AND 1, format(
+        'delta must lie within -1 and 1, got %s', coalesce(delta::text, 'NULL')));
+    PERFORM require(reason ~ '\S' AND actor IS NOT NULL,
+                    'a manual change of trust needs a reason and an actor');
     SELECT m.trust, trust_parts(m.trust, m.trust_provenance, m.trust_consensus, m.trust_governance,
                                 m.trust_usage) AS parts INTO old FROM agent_memories m
      WHERE m.agent_id = agent AND m.id = adjust_trust.memory_id FOR NO KEY UPDATE;
     PERFORM require_found(agent, memory_id, FOUND);
-    IF old.trust IS NULL THEN
-        RAISE EXCEPTION 'the trust of memory % was never assessed; set trust with an update first',
-            memory_id USING ERRCODE = 'PM001';
-    END IF;
+    PERFORM require(old.trust IS NOT NULL, format(
+        'the trust of memory %s was never assessed; set trust with an update first', memory_id),
+        'PM001');
     new_trust := storable_share(least(greatest(old.trust + delta, 0), 1));
     UPDATE agent_memories m SET trust = new_trust, updated_at = moment
      WHERE m.agent_id = agent AND m.id = adjust_trust.memory_id;

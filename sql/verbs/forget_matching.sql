@@ -12,10 +12,9 @@ BEGIN
     PERFORM require_note(agent, actor, '{}');
     asked := question(agent, profile => 'hybrid', @filtered@);
     metadata := asked.contained;
-    IF asked.options <@ '{planned,large,valid,usage,keyword,redistribute}' THEN
-        RAISE EXCEPTION 'forget_matching needs a filter that leaves something out; erase_owner '
-            'deletes all that an owner has' USING ERRCODE = 'invalid_parameter_value';
-    END IF;
+    PERFORM require(NOT asked.options <@ '{planned,large,valid,usage,keyword,redistribute}',
+                    'forget_matching needs a filter that leaves something out; erase_owner '
+                    'deletes all that an owner has');
     -- Locked in the order of the key; a memory that has changed in the meantime must still pass.
     EXECUTE format(
         'SELECT ARRAY(%s)',

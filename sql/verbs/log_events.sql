@@ -1,12 +1,13 @@
 CREATE OR REPLACE FUNCTION log_events(
     agent text, event_type text, ids uuid[], old_values jsonb[], new_values jsonb[], reason text,
-    actor text, metadata jsonb) RETURNS void
+    actor text, metadata jsonb, key text DEFAULT NULL) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
 BEGIN
     INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values,
                                new_values, metadata, occurred_at)
-    SELECT agent, e.id, event_id(), event_type, reason, actor, e.old_values,
+    SELECT agent, e.id, coalesce(id_of_key(agent, key), event_id()), event_type, reason, actor,
+           e.old_values,
            coalesce(e.new_values, log_events.new_values[1]), metadata, clock_timestamp()
       FROM unnest(ids, old_values, new_values) e(id, old_values, new_values)
      WHERE e.id IS NOT NULL;  -- new_values may be the only one that is not empty
@@ -15,24 +16,8 @@ $function$;
 
 COMMENT ON FUNCTION log_events IS
     'Records an event for each memory, with its old and new values. The array new_values may have '
-    'one element for all memories; either may be {}.';
-
-CREATE OR REPLACE FUNCTION note_event(
-    agent text, event_type text, memory_id uuid, old_values jsonb, new_values jsonb, reason text,
-    actor text, metadata jsonb, key text) RETURNS void
-    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
-#variable_conflict use_variable
-BEGIN
-    INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values,
-                               new_values, metadata, occurred_at)
-    VALUES (agent, memory_id, coalesce(id_of_key(agent, key), event_id()), event_type, reason,
-            actor, old_values, new_values, metadata, clock_timestamp());
-END
-$function$;
-
-COMMENT ON FUNCTION note_event IS
-    'Records an event of one memory. The argument key is the caller''s name for the change, from '
-    'which the id of the event is made; NULL is none.';
+    'one element for all memories; either may be {}. key: the caller''s name for the change of one '
+    'memory, from which the id of its event is made.';
 
 -- The caller has locked the memory, so that of two calls with one key the second waits.
 CREATE OR REPLACE FUNCTION is_repeated(agent text, memory_id uuid, key text) RETURNS boolean

@@ -2,11 +2,9 @@
 CREATE OR REPLACE FUNCTION _take_statistics(relation text) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
 BEGIN
-    IF relation <> ALL (analysed_tables()) OR relation IS NULL THEN
-        RAISE EXCEPTION 'relation must be one of %, got %',
-            array_to_string(analysed_tables(), ', '), quote_nullable(left(relation, 60))
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
+    PERFORM require(relation = ANY (analysed_tables()), format(
+        'relation must be one of %s, got %s',
+        array_to_string(analysed_tables(), ', '), quote_nullable(left(relation, 60))));
     EXECUTE format('ANALYZE %I.%I', current_schema(), relation);
 END
 $function$;

@@ -30,11 +30,9 @@ COMMENT ON FUNCTION near_memory IS
 CREATE OR REPLACE FUNCTION wait_for_writers(agent text, option text) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 BEGIN
-    IF current_setting('transaction_isolation') = 'repeatable read' THEN
-        RAISE EXCEPTION '% cannot see what others store meanwhile in a transaction of isolation '
-            'level REPEATABLE READ; use READ COMMITTED or SERIALIZABLE', option
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
+    PERFORM require(current_setting('transaction_isolation') <> 'repeatable read', format(
+        '%s cannot see what others store meanwhile in a transaction of isolation level REPEATABLE '
+        'READ; use READ COMMITTED or SERIALIZABLE', option));
     PERFORM pg_advisory_xact_lock(hashtextextended('@extschema@.agent_memories ' || agent, 8741))
        FROM (SELECT count(*) FROM agent_memories m
               WHERE m.agent_id = agent AND m.id = '00000000-0000-0000-0000-000000000000') one_row;

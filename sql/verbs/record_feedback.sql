@@ -43,12 +43,10 @@ BEGIN
        SET usefulness = new_usefulness, needs_review = new_review, tier = new_tier,
            updated_at = moment
      WHERE m.agent_id = agent AND m.id = record_feedback.memory_id;
-    PERFORM note_event(agent, 'feedback', memory_id,
-        jsonb_build_object('usefulness', old.usefulness, 'needs_review', old.needs_review,
-                           'tier', old.tier),
-        jsonb_build_object('usefulness', new_usefulness, 'needs_review', new_review,
-                           'tier', new_tier, 'feedback_up', counted.feedback_up,
-                           'feedback_down', counted.feedback_down),
+    PERFORM log_events(agent, 'feedback', ARRAY[memory_id], ARRAY[to_jsonb(old)],
+        ARRAY[jsonb_build_object('usefulness', new_usefulness, 'needs_review', new_review,
+                                 'tier', new_tier, 'feedback_up', counted.feedback_up,
+                                 'feedback_down', counted.feedback_down)],
         context, actor,
         metadata || jsonb_strip_nulls(jsonb_build_object('kind', kind, 'query', query)), key);
     RETURN QUERY SELECT @record: r.{}@ FROM memory_records r

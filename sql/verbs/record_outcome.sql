@@ -19,10 +19,7 @@ BEGIN
     PERFORM require_note(agent, actor, metadata);
     PERFORM require_query(query);
     PERFORM require_one_of('outcome', outcome, @OUTCOMES@);
-    IF touch IS NULL THEN
-        RAISE EXCEPTION 'touch must be true or false, got NULL'
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
+    PERFORM require(touch IS NOT NULL, 'touch must be true or false, got NULL');
     SELECT m.trust, trust_parts(m.trust, m.trust_provenance, m.trust_consensus, m.trust_governance,
                                 m.trust_usage) AS parts INTO old FROM agent_memories m
      WHERE m.agent_id = agent AND m.id = record_outcome.memory_id FOR NO KEY UPDATE;
@@ -49,11 +46,11 @@ BEGIN
     UPDATE agent_memories m
        SET trust = new_trust, trust_usage = new_usage, updated_at = moment
      WHERE m.agent_id = agent AND m.id = record_outcome.memory_id;
-    PERFORM note_event(agent, CASE WHEN success THEN 'reinforcement' ELSE 'penalty' END, memory_id,
-        old.parts,
-        old.parts || jsonb_build_object(
+    PERFORM log_events(agent, CASE WHEN success THEN 'reinforcement' ELSE 'penalty' END,
+        ARRAY[memory_id], ARRAY[old.parts],
+        ARRAY[old.parts || jsonb_build_object(
             'trust', new_trust, 'trust_usage', new_usage, 'success_count', counted.success_count,
-            'failure_count', counted.failure_count, 'retrieval_count', counted.retrieval_count),
+            'failure_count', counted.failure_count, 'retrieval_count', counted.retrieval_count)],
         reason, actor, metadata || jsonb_strip_nulls(jsonb_build_object('query', query)), key);
     RETURN QUERY SELECT @record: r.{}@ FROM memory_records r
                   WHERE r.agent_id = agent AND r.id = record_outcome.memory_id;

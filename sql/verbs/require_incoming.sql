@@ -14,10 +14,8 @@ BEGIN
     PERFORM require_one_of('duplicates', duplicates, @DUPLICATES@);
     IF near_duplicates IS NOT NULL THEN
         PERFORM require_share('near_duplicates', near_duplicates);
-        IF duplicates = 'allow' THEN
-            RAISE EXCEPTION 'near_duplicates cannot be used with duplicates ''allow'', which '
-                'stores every memory' USING ERRCODE = 'invalid_parameter_value';
-        END IF;
+        PERFORM require(duplicates <> 'allow', 'near_duplicates cannot be used with duplicates '
+                        '''allow'', which stores every memory');
     END IF;
     SELECT array_agg(coalesce(m.id, CASE WHEN m.key IS NULL THEN event_id()
                                          ELSE id_of_key(agent, m.key) END) ORDER BY m.ordinality),

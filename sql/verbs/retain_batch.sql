@@ -26,10 +26,8 @@ BEGIN
     IF NOT FOUND THEN
         SELECT r.* INTO this FROM maintenance_runs r WHERE r.agent_id = '' AND r.id = run;
     END IF;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION '% has no run of maintenance %: _begin_maintenance opens one',
-            named_owner(agent), run USING ERRCODE = 'invalid_parameter_value';
-    END IF;
+    PERFORM require(FOUND, format('%s has no run of maintenance %s: _begin_maintenance opens one',
+                                  named_owner(agent), run));
     policy := this.policy;
     max_live := policy ->> 'max_live';
     why := 'retention policy ' || (policy ->> 'name');

@@ -9,11 +9,8 @@ CREATE OR REPLACE FUNCTION touch(
 DECLARE
     touched bigint;
 BEGIN
-    IF accessed IS NULL OR durable IS NULL THEN
-        RAISE EXCEPTION '% must be true or false, got NULL',
-            CASE WHEN accessed IS NULL THEN 'accessed' ELSE 'durable' END
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
+    PERFORM require(accessed IS NOT NULL, 'accessed must be true or false, got NULL'),
+            require(durable IS NOT NULL, 'durable must be true or false, got NULL');
     IF NOT durable THEN
         PERFORM set_config('synchronous_commit', 'off', true);
     END IF;

@@ -14,13 +14,12 @@ DECLARE
     missing text;
 BEGIN
     PERFORM require_note(agent, actor, metadata);
-    IF jsonb_typeof(changes) IS DISTINCT FROM 'object' OR changes = '{}' THEN
-        RAISE EXCEPTION 'update needs at least one field to change, as a JSON object, got %',
-            coalesce(left(changes::text, 100), 'NULL') USING ERRCODE = 'PM001';
-    ELSIF changes ?| '{id,key}' THEN
-        RAISE EXCEPTION 'the % of a memory cannot be changed',
-            CASE WHEN changes ? 'id' THEN 'id' ELSE 'key' END USING ERRCODE = 'PM001';
-    END IF;
+    PERFORM require(jsonb_typeof(changes) = 'object' AND changes <> '{}', concat(
+        'update needs at least one field to change, as a JSON object, got ',
+        coalesce(left(changes::text, 100), 'NULL')), 'PM001');
+    PERFORM require(NOT changes ?| '{id,key}', format(
+        'the %s of a memory cannot be changed', CASE WHEN changes ? 'id' THEN 'id' ELSE 'key' END),
+        'PM001');
     SELECT string_agg(quote_literal(left(c.key, 100)), ', ') FILTER (WHERE f.name IS NULL),
            string_agg(c.key, ', ') FILTER (WHERE f.is_required AND c.value = 'null')
       INTO unknown, missing
@@ -28,17 +27,15 @@ BEGIN
     IF unknown IS NOT NULL THEN
         RAISE EXCEPTION 'unknown field %; the fields are %', unknown,
             (SELECT string_agg(f.name, ', ') FROM settable_fields() f) USING ERRCODE = 'PM007';
-    ELSIF missing IS NOT NULL THEN
-        RAISE EXCEPTION '% must not be null', missing USING ERRCODE = 'PM001';
-    ELSIF check_compliance IS NOT FALSE AND changes -> 'compliant' = 'false' THEN
-        RAISE EXCEPTION 'the memory is not compliant; set check_compliance to false to store it '
-            'anyway' USING ERRCODE = 'PM002';
-    ELSIF changes ? 'content' AND NOT changes ? 'embedding' THEN
-        RAISE EXCEPTION 'new content needs an embedding of its own, or null'
-            USING ERRCODE = 'PM001';
-    ELSIF is_blank(changes ->> 'content') THEN
-        RAISE EXCEPTION 'content must not be blank' USING ERRCODE = 'PM001';
     END IF;
+    PERFORM require(missing IS NULL, missing || ' must not be null', 'PM001');
+    PERFORM require(check_compliance = false OR (changes -> 'compliant' = 'false') IS NOT TRUE,
+                    'the memory is not compliant; set check_compliance to false to store it anyway',
+                    'PM002');
+    PERFORM require(changes ? 'embedding' OR NOT changes ? 'content',
+                    'new content needs an embedding of its own, or null', 'PM001');
+    PERFORM require(is_blank(changes ->> 'content') IS NOT TRUE, 'content must not be blank',
+                    'PM001');
     given := jsonb_populate_record(NULL::agent_memories, changes - 'embedding');
     fault := text_fault(@texts: given.{}@, given.tags, given.entities,
                         given.additional_types, given.metadata);

@@ -11,9 +11,7 @@ DECLARE
     names text[];
     metadata jsonb := CASE WHEN run IS NULL THEN '{}' ELSE jsonb_build_object('run', run) END;
 BEGIN
-    IF memory.key IS NULL THEN
-        RAISE EXCEPTION 'upsert needs a memory with a key' USING ERRCODE = 'PM001';
-    END IF;
+    PERFORM require(memory.key IS NOT NULL, 'upsert needs a memory with a key', 'PM001');
     memory_id := (require_incoming(agent, ARRAY[memory], 'keep', NULL, check_compliance, actor))[1];
     FOR attempt IN 1 .. 5 LOOP
         PERFORM lock_same(agent, '{}', ARRAY[upsert.memory_id]);
