@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from pgrecall.evaluation.tuned import Tuning
     from pgrecall.execution import AsyncMemoryRepository, MemoryRepository
     from pgrecall.execution.search_path import pin_search_path
-    from pgrecall.lifecycle.cluster import Consolidation
+    from pgrecall.lifecycle.consolidating import Consolidation
     from pgrecall.lifecycle.erasing import Erased
     from pgrecall.lifecycle.event import Change, Event
     from pgrecall.lifecycle.health import Health, LastMaintenance
@@ -201,7 +201,7 @@ _MODULES = {
     "evaluation.tuned": "Tuning",
     "execution": "AsyncMemoryRepository MemoryRepository",
     "execution.search_path": "pin_search_path",
-    "lifecycle.cluster": "Consolidation",
+    "lifecycle.consolidating": "Consolidation",
     "lifecycle.erasing": "Erased",
     "lifecycle.event": "Change Event",
     "lifecycle.health": "Health LastMaintenance",

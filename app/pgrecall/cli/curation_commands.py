@@ -14,7 +14,7 @@ from pgrecall.cli.output import Output, counted, number, plain, progress_bar
 from pgrecall.cli.parsers import option
 from pgrecall.core.display import Cell
 from pgrecall.errors import InputError
-from pgrecall.lifecycle.cluster import Consolidation
+from pgrecall.lifecycle.consolidating import Consolidation
 from pgrecall.lifecycle.erasing import Erased
 
 app = App()

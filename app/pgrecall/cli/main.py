@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import typer
 
@@ -24,14 +24,9 @@ from pgrecall.errors import (
     SupersessionConflict,
 )
 
-EXIT_CODES: tuple[tuple[type[PgRecallError], int], ...] = (
-    (InputError, 2),
-    (ExtraMissing, 2),
-    (MemoryNotFound, 2),
-    (DuplicateMemory, 2),
-    (SupersessionConflict, 2),
-    (DatabaseUnavailable, 3),
-    (PgvectorUnusable, 3),
+EXIT_CODES: tuple[tuple[Any, int], ...] = (
+    ((InputError, ExtraMissing, MemoryNotFound, DuplicateMemory, SupersessionConflict), 2),
+    ((DatabaseUnavailable, PgvectorUnusable), 3),
     (SchemaError, 4),
     (DatabaseError, 5),
     (PgRecallError, 1),

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pgrecall.lifecycle import (
         consolidating,
         correcting,
-        curating,
         erasing,
         health,
         linking,
@@ -44,7 +43,6 @@ else:
     tuning = LazyModule("evaluation.tuning")
     consolidating = LazyModule("lifecycle.consolidating")
     correcting = LazyModule("lifecycle.correcting")
-    curating = LazyModule("lifecycle.curating")
     erasing = LazyModule("lifecycle.erasing")
     health = LazyModule("lifecycle.health")
     linking = LazyModule("lifecycle.linking")

@@ -32,8 +32,7 @@ _OURS = ("content_types", "metadata", "statuses", "include_invalid", "teams", "a
 """Arguments of a search that the store needs itself."""
 
 Found = tuple[list[tuple[Memory, float | None]], bool | None]
-"""Memories with their scores; and whether any is on the subject, as `on_subject` of Hits."""
-"""Memories with their scores; None without a query."""
+"""Memories with their scores, None without a query; and `on_subject`, as Hits have it."""
 
 
 class _Values(Methods[R_co]):
@@ -220,7 +219,6 @@ class RecallStore(base.BaseStore):
 
 
 def _owner(one: Memory | OwnerCount) -> str:
-    """The search's query as methods of the repository take it."""
     return one.agent_id or one.team_id or ""
 
 

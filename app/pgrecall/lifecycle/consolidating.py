@@ -1,21 +1,67 @@
-"""Consolidation: replaces similar memories by one."""
+"""Consolidation: replaces each cluster of similar memories by one."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from typing import Any
 from uuid import UUID
 
+from pgrecall.core.memory import Memory, leading_memory
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Ask, Job, Part, says_how_far
-from pgrecall.core.validation import require_bool, require_callable
+from pgrecall.core.steps import READS, VERB, Ask, Job, Operation, Part, needs, says_how_far
+from pgrecall.core.validation import (
+    require_bool,
+    require_callable,
+    require_count,
+    require_given_share,
+)
 from pgrecall.errors import InputError
-from pgrecall.lifecycle.cluster import Cluster, Consolidation
-from pgrecall.lifecycle.curating import NEWEST, clusters, consolidate_cluster
+from pgrecall.memories.embed import Policy, prepared
 from pgrecall.memories.event_fields import check_audit_fields
+from pgrecall.ranking.composing import UNFILTERED, reads
+from pgrecall.schema import Tables
+from pgrecall.schema.tables import require_owner
+from pgrecall.schema.verbs import call
 
+NEWEST = 2_000
+"""How many memories are compared with each other by default; this makes two million pairs."""
+MOST = 100_000
 Summarise = Callable[[list[str]], str] | Callable[[list[str]], Awaitable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Similar memories; the first is the most central one."""
+
+    memories: list[Memory]
+    similarities: list[float]
+
+    def replaced(self, memory_id: UUID | None, importance: float) -> Consolidation:
+        return Consolidation(
+            memory_id,
+            [memory.id for memory in self.memories],
+            [memory.content for memory in self.memories],
+            self.similarities,
+            importance,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidation:
+    """A memory that replaced several similar ones, or would."""
+
+    memory_id: UUID | None
+    """The new memory; None in a dry run."""
+    source_ids: list[UUID]
+    """The most central first."""
+    contents: list[str]
+    """The texts of the sources."""
+    similarities: list[float]
+    """The similarity of each source to the central one; 1 for itself."""
+    importance: float
 
 
 def consolidate(
@@ -50,7 +96,7 @@ def consolidate(
     check_audit_fields(reason=None, actor=actor)
     similar: list[Cluster] = yield Part(
         partial(
-            clusters,
+            _clusters,
             agent_id=agent_id,
             min_similarity=min_similarity,
             min_size=min_size,
@@ -69,9 +115,7 @@ def consolidate(
                 if not isinstance(text, str) or not text.strip():
                     raise InputError(f"summarise must return a text, got {shortened(text)}")
             result: Consolidation | None = yield Part(
-                partial(
-                    consolidate_cluster, agent_id=agent_id, cluster=cluster, text=text, actor=actor
-                )
+                partial(_consolidated, agent_id=agent_id, cluster=cluster, text=text, actor=actor)
             )
             if result is not None:
                 done.append(result)
@@ -82,3 +126,63 @@ def consolidate(
 
 def _importance(cluster: Cluster) -> float:
     return min(max(memory.importance for memory in cluster.memories) + 0.1, 1.0)
+
+
+@needs(READS)
+def _clusters(
+    tables: Tables,
+    agent_id: str | UUID,
+    *,
+    min_similarity: float,
+    min_size: int,
+    more_than: int,
+    newest: int,
+) -> Operation[list[Cluster]]:
+    rows = yield reads(
+        tables,
+        "clusters",
+        UNFILTERED,
+        "clusters",
+        places={"order": "one.cluster, one.place"},
+        owner_id=require_owner(tables, agent_id),
+        min_similarity=require_given_share("min_similarity", min_similarity),
+        min_size=require_count("min_size", min_size, at_least=2, at_most=MOST),
+        more_than=require_count("more_than", more_than, at_least=0, at_most=MOST),
+        newest=require_count("newest", newest, at_least=2, at_most=MOST),
+    )
+    groups = []
+    for _, members in groupby(rows, key=lambda row: row.cluster):
+        whole = [*members]
+        groups.append(Cluster([*map(leading_memory, whole)], [row.to_centre for row in whole]))
+    return groups
+
+
+@needs(VERB)
+def _consolidated(
+    tables: Tables,
+    agent_id: str | UUID,
+    cluster: Cluster,
+    text: str | None,
+    actor: str | None,
+) -> Operation[Consolidation | None]:
+    """Replaces the memories of a cluster by one, in one transaction.
+
+    Returns None and changes nothing if one of the memories has changed or is gone since it was
+    read.
+    """
+    agent_id = require_owner(tables, agent_id)
+    members = cluster.memories
+    arguments: dict[str, Any] = {
+        "agent": agent_id,
+        "memory_ids": [member.id for member in members],
+        "seen": [member.updated_at for member in members],
+        "actor": actor,
+    }
+    if text is not None:
+        policy = Policy.of("keep", None, False, actor)
+        [new] = yield from prepared(tables, agent_id, [text], policy, named=False)
+        named = ("content", "embedding", "embedding_model", "tokens")
+        arguments |= {name: new[name] for name in named}
+    for row in (yield call(tables, "consolidate_memories", **arguments)):
+        return cluster.replaced(row.memory_id, row.importance)
+    return None

@@ -100,11 +100,9 @@ def revive(
     """Makes memories recallable again that were invalidated, archived or have expired. Returns how
     many there were.
 
-    Their status becomes active; the invalidation and an expiry in the past are removed. valid_from
-    and valid_until stay. Memories that wait for approval are ignored.
-
-    Raises DuplicateMemory if another active memory says the same by now, and SupersessionConflict
-    if one was superseded and its successor is valid; with `force` both are then recalled. If it
+    Their status becomes active; an expiry in the past is removed. Memories that wait for approval
+    are ignored. Raises DuplicateMemory if another active memory says the same by now, and
+    SupersessionConflict if one was superseded and its successor is valid, unless `force`. If it
     raises, nothing is changed.
     """
     require_bool("force", force)
@@ -123,10 +121,8 @@ def approve(
 ) -> Operation[int]:
     """Decides reviews in favour of memories. Returns how many there were.
 
-    Those that were stored with `requires_approval` become active instead of pending. Those that
-    feedback called outdated lose their mark `needs_review`; their tier stays as it is by then.
-    Other ids are ignored. Trust stays as it was assessed. As with any new memory, what took the
-    place of the same text is superseded.
+    Pending ones become active, and take the place of the same text as any new memory does. Those
+    that feedback called outdated lose their mark `needs_review`. Other ids are ignored.
 
     Raises DuplicateMemory if an active memory says the same, even one that was invalidated, which
     `revive` brings back. Then nothing is changed.

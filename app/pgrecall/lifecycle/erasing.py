@@ -101,14 +101,12 @@ def erase_owner(
 ) -> Job[Erased]:
     """Deletes everything of an agent. Returns how many rows.
 
-    These are its memories, counters, links, history, its rank index, and runs of its own
-    maintenance. Each batch of `batch_size` memories is a transaction of its own, so an
-    interrupted erasure can be started again. Stop the agent's writers first: what is added
-    meanwhile may be erased or may stay. `dry_run` only counts. `on_progress(erased, memories)` is
-    called after each batch with what was erased so far, and with how many memories there were.
+    Each batch of `batch_size` memories is a transaction of its own, so an interrupted erasure can
+    be started again. Stop the agent's writers first: what is added meanwhile may stay. `dry_run`
+    only counts. `on_progress(erased, memories)` is called after each batch with what was erased so
+    far, and with how many memories there were.
 
-    PostgreSQL keeps deleted rows on disk until VACUUM: `erase(agent_id, (), vacuum=True)` runs it;
-    see Personal data, "Erase".
+    PostgreSQL keeps deleted rows on disk until VACUUM: `erase(agent_id, (), vacuum=True)` runs it.
     """
     require_bool("dry_run", dry_run)
     require_callable("on_progress", on_progress)

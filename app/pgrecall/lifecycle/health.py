@@ -77,9 +77,8 @@ class Health:
 def health(tables: Tables, /, *, max_memories: int = MOST_MEMORIES) -> Operation[Health]:
     """Returns what needs doing, the last maintenance, and the state of the tables, of all owners.
 
-    It reads indexes and the server's counters, and counts the memories of owners without a rank
-    index. Owners, which are agents and teams, of more than `max_memories` are a problem. A role
-    that row-level security restricts is told only that. Raises InputError.
+    Owners of more than `max_memories` are a problem. A role that row-level security restricts is
+    told only that. Raises InputError.
     """
     require_count("max_memories", max_memories, at_least=1, at_most=2**63 - 1)
     problems = yield call(tables, "health", max_memories=max_memories)

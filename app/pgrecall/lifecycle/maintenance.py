@@ -96,19 +96,15 @@ def run(
 ) -> Job[MaintenanceRun]:
     """Does what is due for one agent, or for all agents and teams. Made for cron.
 
-    In this order: memories that have expired are archived, with whatever else `policy` says; old
-    events, and counters and links of memories that no longer exist, are removed; statistics
-    of tables that have changed much are taken; rank indexes are dropped, built or brought up to
-    date. An index is built for an agent with `at_least` active memories, rebuilt with its own
-    settings when it is due, and dropped when its agent has fewer than half of the memories that it
-    is for or holds. `dry_run` only says what is due, in `done` and in numbers.
+    Memories that have expired are archived, with whatever else `policy` says; old events, and
+    counters and links of memories that no longer exist, are removed; statistics are taken; rank
+    indexes are dropped, built (for agents with `at_least` active memories) or brought up to date.
+    `dry_run` only says what is due, in `done` and in numbers.
 
-    Memories are changed in batches, each a transaction of its own that locks only these rows, in
-    key order, so it can run beside writers and twice at once, and an interrupted run loses nothing.
-    A task begins only if it should end `within` these seconds, by what the last build took; if a
-    transaction that was writing memories does not end within a minute, rank indexes are left. The
-    next run does what is left. Each change is recorded as an event, each run as a row of
-    maintenance_runs. `on_progress(task, done, total)` is called before each task.
+    It can run beside writers and twice at once, and an interrupted run loses nothing. A task begins
+    only if it should end `within` these seconds; the next run does what is left. Each change is
+    recorded as an event, each run as a row of maintenance_runs. `on_progress(task, done, total)` is
+    called before each task.
 
     Raises InputError, and DatabaseError where a task fails.
     """

@@ -120,11 +120,10 @@ def feedback(
 ) -> Operation[Memory]:
     """Records what was thought of the memory. Returns the memory afterwards.
 
-    usefulness becomes the posterior mean (2·u₀ + Σ up) / (2 + Σ up + Σ down), where u₀ is the
-    usefulness set on write, 0.5 by default. `useful` is one vote up, `not_useful` one down,
-    `outdated` one down and a mark for review, `incorrect` three down. `context` is free text,
-    stored in the history as the reason. `query` is what the memory was found for; it is stored in
-    the history. `key` is your own name for it, as for `record_outcome`.
+    usefulness becomes (2·u₀ + Σ up) / (2 + Σ up + Σ down), where u₀ is the usefulness set on write.
+    `useful` is one vote up, `not_useful` one down, `outdated` one down and a mark for review,
+    `incorrect` three down. `context` is free text, stored in the history as the reason. `query` is
+    what the memory was found for. `key` is your own name for it, as for `record_outcome`.
 
     Raises MemoryNotFound or InputError.
     """

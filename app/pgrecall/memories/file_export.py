@@ -22,24 +22,11 @@ from pgrecall.ranking.filters import FilterArguments
 _PIECE = 2**20
 
 
-class Exporter(Protocol):
-    def export(
-        self,
-        write: Callable[[list[str]], Any],
-        *,
-        agent_id: str | UUID | Sequence[str | UUID] | None,
-        after: tuple[str, UUID] | None,
-        events: bool,
-        batch_size: int,
-        filters: FilterArguments | None,
-    ) -> int: ...
-
-
 class Source(Protocol):
     """The part of a repository that an export needs."""
 
     @property
-    def transfer(self) -> Exporter: ...
+    def transfer(self) -> Any: ...
 
 
 def export_file(
@@ -83,14 +70,8 @@ def export_file(
 
         try:
             after = writer.last() if resume else None
-            store.transfer.export(
-                write,
-                agent_id=agent_id,
-                after=after,
-                events=events,
-                batch_size=BATCH_SIZE,
-                filters=filters,
-            )
+            chosen = {"agent_id": agent_id, "after": after, "filters": filters}
+            store.transfer.export(write, events=events, batch_size=BATCH_SIZE, **chosen)
         finally:
             writer.close()
         part.replace(path)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import tzinfo
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 from pgrecall.core.limits import MAX_BATCH
@@ -53,12 +53,6 @@ FIRST = 10
 """The memories that a dry run shows."""
 
 
-class Transfer(Protocol):
-    def restore(
-        self, agent_id: str, memories: Iterable[Mapping[str, Any]], *, check_compliance: bool
-    ) -> list[Added]: ...
-
-
 class Store(Protocol):
     """The part of a repository that an import needs."""
 
@@ -68,16 +62,9 @@ class Store(Protocol):
     def teams(self) -> Store: ...
 
     @property
-    def transfer(self) -> Transfer: ...
+    def transfer(self) -> Any: ...
 
-    def add_many(
-        self,
-        agent_id: str,
-        memories: list[NewMemory],
-        *,
-        duplicates: Literal["keep"],
-        check_compliance: bool,
-    ) -> list[Added]: ...
+    def add_many(self, *arguments: Any, **options: Any) -> list[Added]: ...
 
     def _run(self, start: partial[Operation[T]]) -> T: ...
 
@@ -180,26 +167,20 @@ def import_file(
 
 
 def _reading(file: Source, renaming: Mapping[str, str]) -> Reading:
-    of_path = file if isinstance(file, Path) else None
+    of_csv = file if isinstance(file, Path) and is_csv(file) else None
 
     def read() -> Iterator[Read]:
-        if of_path is not None and is_csv(of_path):
-            rows = csv_rows(of_path)
-        else:
-            rows = lines_of(file, cut_long=True)
-        return map(Read._make, ((*row, None) for row in rows))
+        rows = lines_of(file, cut_long=True) if of_csv is None else csv_rows(of_csv)
+        return (Read(*row) for row in rows)
 
     def fields(values: dict[str, Any], _: object) -> dict[str, Any]:
-        if of_path is not None and is_csv(of_path):
+        if of_csv is not None:
             return of_text(renamed(of_text(values), renaming))
         return renamed(values, renaming)
 
+    has_end = isinstance(file, Path)
     return Reading(
-        name_of(file),
-        read,
-        fields,
-        rejects_fields=of_path is not None and is_csv(of_path),
-        looks_ahead=of_path is not None,
+        name_of(file), read, fields, rejects_fields=of_csv is not None, looks_ahead=has_end
     )
 
 
@@ -271,7 +252,9 @@ def _stored(store: Store, lines: list[Line], options: Options, refused: Rejects)
     def outcomes(some: list[Line]) -> list[str]:
         check = {"check_compliance": options.check_compliance}
         if has_state:
-            added = store.transfer.restore(owner_id, [line.values for line in some], **check)
+            added: list[Added] = store.transfer.restore(
+                owner_id, [line.values for line in some], **check
+            )
         else:
             memories = [NewMemory(**line.values) for line in some]
             added = store.add_many(owner_id, memories, duplicates="keep", **check)

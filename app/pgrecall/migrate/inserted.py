@@ -30,7 +30,7 @@ from pgrecall.core import limits
 from pgrecall.core.checks import Count, K, Length, Number, Texts, Words, arguments_of
 from pgrecall.core.tokens import estimated_tokens
 from pgrecall.core.validation import require_aware, require_period
-from pgrecall.lifecycle import curating
+from pgrecall.lifecycle import consolidating
 from pgrecall.lifecycle.retention import LEAST_AGE
 from pgrecall.lifecycle.using import Feedback, Outcome
 from pgrecall.memories import listing
@@ -86,7 +86,7 @@ _LIMITS: Mapping[str, Any] = {
     "OUTCOMES": get_args(Outcome),
     "FEEDBACK": get_args(Feedback),
     "MAX_LISTED": listing.MOST,
-    "MAX_CURATED": curating.MOST,
+    "MAX_CURATED": consolidating.MOST,
     "LEAST_AGE": LEAST_AGE,
     "MOSTLY_ONE": MOSTLY_ONE,
     "MAX_FREQUENCY": MAX_FREQUENCY,

@@ -15,19 +15,15 @@ from starlette.exceptions import HTTPException
 from pgrecall import errors
 from pgrecall.execution.error_mapping import psycopg_error
 
-STATUSES: tuple[tuple[type[errors.PgRecallError], int], ...] = (
+_LATER = (errors.DatabaseConflict, errors.DatabaseUnavailable, errors.DatabaseTimeout)
+STATUSES: tuple[tuple[Any, int], ...] = (
     (errors.EmbedderMismatch, 503),
     (errors.InputError, 422),
     (errors.MemoryNotFound, 404),
-    (errors.DuplicateMemory, 409),
-    (errors.SupersessionConflict, 409),
+    ((errors.DuplicateMemory, errors.SupersessionConflict), 409),
     (errors.EmbeddingFailed, 502),
     (errors.ExtraMissing, 501),
-    (errors.DatabaseConflict, 503),
-    (errors.DatabaseUnavailable, 503),
-    (errors.DatabaseTimeout, 503),
-    (errors.DatabaseReadOnly, 503),
-    (errors.SchemaError, 503),
+    ((*_LATER, errors.DatabaseReadOnly, errors.SchemaError), 503),
     (errors.PgRecallError, 500),
 )
 """The first class that an error is one of decides."""
