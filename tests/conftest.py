@@ -34,13 +34,13 @@ LONGEST = [
         *("browser/test_studio_accessible", "browser/test_studio_hostile"),
         *("integration/test_backups", "integration/test_example", "integration/test_races"),
         *("integration/test_killed_clients", "packaging/test_upgrade", "packaging/test_site"),
-        *("integration/test_testing", "integration/test_serve", "packaging/test_editors"),
+        *("integration/test_testing", "integration/test_serve"),
         *("migrations/test_words", "migrations/test_interruptions", "migrations/test_offline"),
         *("migrations/test_errors", "integration/test_service_database"),
         *("integration/test_rank_index_maintenance", "integration/test_statements"),
         *("integration/test_service_document", "migrations/test_embedding_index"),
         *("migrations/test_up_and_down", "packaging/test_wheel", "packaging/test_release"),
-        "integration/test_moving_from",
+        *("integration/test_moving_from", "packaging/test_editors"),
     )
 ]
 """Files that take more than five seconds, the longest first."""

@@ -15,7 +15,6 @@ from sqlalchemy import create_engine
 from pgrecall import MemoryRepository, NewMemory, Profile, profiles
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.evaluation.queries_file import load_queries
-from pgrecall.execution.repositories import Evaluations
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.signals import Importance, Recency, Similarity, Usefulness
 from tests.integration.commands import CONTROLS, EVIL, Run
@@ -145,21 +144,6 @@ def test_what_evaluate_tells_machines_is_the_repositorys_record(
     assert found.profiles[0].per_query["mrr"] != without.profiles[0].per_query["mrr"]
     assert shown.records == [found.record()]
     assert shown.out.count("\n") == 1
-
-
-def test_what_cannot_be_written_is_told_before_the_work(
-    run: Run, few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "folder.toml").mkdir()
-    monkeypatch.setattr(Evaluations, "tune", None)
-
-    def refused(command: str, *more: Any) -> str:
-        shown = run(*asked_of(command, few, *more))
-        assert (shown.code, shown.out) == (2, "")
-        return " ".join(shown.err.split())
-
-    assert "cannot be written: it is a folder" in refused("tune", "-o", "folder.toml", "--force")
-    assert "none" in refused("tune", "-o", "none/tuned.toml")
 
 
 def test_queries_that_people_judged_are_evaluated_and_tuned_by(

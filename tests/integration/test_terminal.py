@@ -64,16 +64,6 @@ def test_a_cursor_stands_on_one_line(run: Run, notes: str, monkeypatch: pytest.M
     assert len(rest.records) == 10
 
 
-def test_a_context_tells_of_the_first_left_out_and_how_many_more(run: Run, notes: str) -> None:
-    asked = ("context", QUESTION, "-a", notes, "-k", "1", "--consider", "12", "--min-relevance=0")
-    done = run(*asked)
-
-    assert done.err.count("enough are included") == 5
-    assert "and 6 more left out" in done.err.splitlines()
-    [record] = run(*asked, "--json").records
-    assert len(record["left_out"]) == 11
-
-
 def test_tables_of_numbers_are_wrapped_and_not_cut(
     run: Run, notes: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from hashlib import sha256
 from threading import Event
-from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -22,7 +21,7 @@ from pgrecall.migrate import repeatable
 from pgrecall.migrate.repeatable import File
 from pgrecall.schema import REVISION
 from tests.migrations.asking import psql, repository, run, value, values
-from tests.migrations.called_functions import COMMITTED, Signature, committed, signatures
+from tests.migrations.called_functions import COMMITTED, committed, signatures
 
 FREQUENCY = "signals/frequency.sql"
 GRANTEES = """
@@ -339,23 +338,3 @@ def test_clients_of_the_release_before_find_what_they_call(migrated: str) -> Non
     ]
 
     assert broken == []
-
-
-@pytest.mark.parametrize(
-    ("edit", "serves"),
-    [
-        ({"arguments": ("agent text", "ids uuid[] =", "more text =")}, True),
-        ({"arguments": ("agent text =", "ids uuid[] =")}, True),
-        ({"columns": ("id uuid", "more text")}, True),
-        ({"arguments": ("agent text", "ids uuid[] =", "more text")}, False),
-        ({"arguments": ("agent text", "ids uuid[]")}, False),
-        ({"arguments": ("agent text",)}, False),
-        ({"arguments": ("owner text", "ids uuid[] =")}, False),
-        ({"columns": ("more text", "id uuid")}, False),
-        ({"columns": ("id text",)}, False),
-    ],
-)
-def test_what_a_signature_may_gain(edit: dict[str, Any], serves: bool) -> None:
-    before = Signature("verb", ("agent text", "ids uuid[] ="), ("id uuid",))
-
-    assert replace(before, **edit).serves(before) == serves

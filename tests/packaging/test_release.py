@@ -67,18 +67,6 @@ def test_a_version_without_a_dated_section_is_refused(tagged: Path, version: str
     assert refused.startswith("CHANGELOG.md has no section such as")
 
 
-def test_a_program_that_starts_nothing_is_no_python(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = tmp_path / "python3.11"
-    program.write_text("#!/bin/sh\necho 'not installed' >&2\nexit 127\n", encoding="utf-8")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-
-    assert release.interpreter("3.11") is None
-    assert release.interpreter("3.12") is None
-
-
 def test_the_same_commit_gives_the_same_bytes(tmp_path: Path) -> None:
     committed = tmp_path / "committed"
     left_out = ignore_patterns(".*", "build", "dist", "__pycache__", "tests", "docs")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path
 from threading import Barrier
 
 import psutil
@@ -524,21 +524,3 @@ def test_a_killed_user_and_a_killed_server_leave_nothing_behind(
 
     assert embedded.start(directory).stays
     assert embedded.stop(directory)
-
-
-PLAIN = (
-    PureWindowsPath(r"C:\Users\Ines\AppData\Local\pgrecall\postgres-18"),
-    PureWindowsPath(r"C:\Users\Jörg Müller\pgrecall"),
-    PureWindowsPath(r"\\server\share\pgrecall"),
-    PurePosixPath("/Users/ines/pgrecall"),
-    PurePosixPath("/" + "d" * 88),  # 103 bytes with the socket's name
-)
-OTHERS = (
-    *("/Users/ines/Library/Application Support/pgrecall", "/home/jörg/pgrecall"),
-    *("/home/ines/it's", "/home/ines/100%41", "/home/ines/a\n", "/" + "d" * 89),
-)
-
-
-def test_paths_that_need_no_link() -> None:
-    assert all(map(postgres.is_plain, PLAIN))
-    assert not any(postgres.is_plain(PurePosixPath(path)) for path in OTHERS)

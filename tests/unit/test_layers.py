@@ -159,12 +159,6 @@ def test_the_tree_in_the_docstring_is_the_tree() -> None:
     }
 
 
-def test_errors_can_be_caught_as_the_builtin_they_resemble() -> None:
-    assert issubclass(errors.InvalidVector, ValueError)
-    assert issubclass(errors.MemoryNotFound, LookupError)
-    assert issubclass(errors.ExtraMissing, ImportError)
-
-
 def test_engines_are_made_in_one_place_which_pins_their_search_path() -> None:
     """Elsewhere only for tests, whose own tables stand on the path, and to ask an embedded server
     how busy it is."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 from typing import Any, Unpack
 from zoneinfo import ZoneInfo
@@ -11,7 +10,7 @@ import pytest
 
 from pgrecall import profiles
 from pgrecall.cli.app import App
-from pgrecall.cli.options import LEFT_OUT, OPTIONS, WRITTEN_AS
+from pgrecall.cli.options import LEFT_OUT, WRITTEN_AS
 from pgrecall.cli.parsers import conditions, pairs, shares
 from pgrecall.errors import InputError
 from pgrecall.ranking.arguments import SearchArguments
@@ -75,13 +74,6 @@ def test_every_argument_is_an_option_with_help_or_left_out_for_a_reason() -> Non
     for name, arguments in commands.items():
         with_help = {one.name for one in BUILT.commands[name].params if _help(one)}
         assert arguments - with_help == set(), name
-
-
-def test_help_is_that_of_the_search_and_of_the_command_line() -> None:
-    assert OPTIONS.keys() & SearchArguments.__annotations__.keys() == {"metadata"}  # of an event
-    for command in map(BUILT.commands.get, ("search", "explain", "context", "evaluate", "list")):
-        for one in command.params:
-            assert not re.search(r"repositor|Profile\b|None|True|False|extra --", _help(one)), one
 
 
 def test_each_option_gives_its_argument_the_value_that_was_written() -> None:
