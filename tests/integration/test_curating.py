@@ -194,6 +194,11 @@ def test_one_memory_stands_for_its_sources(mine: Owner, by: str) -> None:
         assert (told.old_values, told.new_values, told.actor) == (*changed, "curator")
 
 
+def test_the_importance_is_at_most_one(mine: Owner) -> None:
+    mine.add_many([north(str(n), embedding=at(n), importance=0.95) for n in range(3)])
+    assert mine.consolidate(more_than=0)[0].importance == 1.0
+
+
 @pytest.mark.parametrize("text", ["1.5", "90", " 1 "])
 def test_a_summary_may_say_what_is_there_already(mine: Owner, text: str) -> None:
     ids = mine.add_many(["0", "1", "2"])

@@ -114,3 +114,12 @@ def test_the_function_of_a_profile_decays_too(own_url: str) -> None:
 
     assert row is not None
     assert row["score"] == pytest.approx(score(DECAYING, values, as_of=NOW).score, abs=1e-12)
+
+
+def test_one_half_life_is_that_of_the_signal_or_else_of_the_decay() -> None:
+    decay = Decay(Recency(half_life=9), floor=0.2)
+    both = Profile("both", {Similarity(): 0.5, Recency(rate=0.1): 0.5}, decay=decay)
+    alone = Profile("alone", {Similarity(): 1}, decay=decay)
+
+    assert both.with_half_life(3).decay == decay
+    assert alone.with_half_life(3).decay == Decay(Recency(half_life=3), floor=0.2)

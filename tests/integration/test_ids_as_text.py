@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Connection, Engine
 
-from pgrecall import MemoryRepository, NewMemory
+from pgrecall import JudgedQuery, MemoryRepository, NewMemory
 from pgrecall.errors import InputError, PgRecallError
 from tests.calls import GOOD as METHODS
 from tests.calls import ID, OTHER
@@ -132,3 +132,25 @@ def test_results_are_the_same_by_text_as_by_uuid(connection: Connection) -> None
     assert {hit.memory.owner_id for hit in hits} == {str(AGENT), f"team:{TEAM}"}
     added = repo.add(AGENT, NewMemory("new", id=str(NEW), embedding=NORTH))
     assert (added, added.outcome) == (NEW, "inserted")
+
+
+def test_judged_queries_name_memories_and_owners_by_text_too(connection: Connection) -> None:
+    repo = MemoryRepository(connection)
+    by_uuid = [JudgedQuery(NORTH, [ID], agent_id=AGENT), JudgedQuery(NORTH, {OTHER: 2.0})]
+    by_text: list[JudgedQuery] = [
+        JudgedQuery(NORTH, [str(ID)], agent_id=str(AGENT)),
+        JudgedQuery(NORTH, {str(OTHER): 2.0}),
+    ]
+
+    one, other = (repo.evaluation.evaluate(AGENT, each) for each in (by_uuid, by_text))
+    assert one.profiles == other.profiles
+
+
+def test_a_store_of_langchain_takes_a_uuid(connection: Connection) -> None:
+    pytest.importorskip("langchain_core")
+    from pgrecall.langchain import RecallRetriever, RecallVectorStore
+
+    repo = MemoryRepository(connection)
+    [found] = RecallVectorStore(repo, agent_id=AGENT).get_by_ids([str(ID)])
+    assert found.page_content == f"memory {ID}"
+    assert RecallRetriever(repository=repo, agent_id=AGENT, teams=[TEAM]).agent_id == AGENT

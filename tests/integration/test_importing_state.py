@@ -25,7 +25,7 @@ GRACE = """
 "links": ["mem_3", {"target_id": "mem_1", "kind": "next", "weight": 0.25}]}
 {"team_id": "%(agent)s", "id": 7, "body": "of the team", "embedding": null, "trust": 0.25, \
 "success_count": 2, "failure_count": 1, "feedback_up": 3, "feedback_down": 1}
-{"id": "mem_3", "body": "second", "embedding": null, "retrieval_count": 1}
+{"id": "mem_3", "body": "second", "embedding": null, "retrieval_count": 1, "theirs": null}
 {"id": "mem_4", "body": "second", "embedding": null, "retrieval_count": 1}
 """
 FIELDS = {

@@ -17,7 +17,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from sqlalchemy import Engine, make_url
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
+from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory, Rerank
 from pgrecall.errors import DatabaseReadOnly, InputError
 from tests.integration.compass import North
 from tests.integration.support import NORTH, at
@@ -68,8 +68,10 @@ def test_a_call_is_a_span(either: MemoryRepository, database_url: str, spans: Sp
     spans()
 
     either.search("agent", NORTH, k=7, min_similarity=0.1)
+    either.count("agent")
 
-    [span] = spans()
+    [span, counting] = spans()
+    assert "db.response.returned_rows" not in dict(counting.attributes or {})
     assert (span.name, span.kind) == ("search pgrecall", SpanKind.CLIENT)
     assert span.status.status_code is StatusCode.UNSET
     database = make_url(database_url)
@@ -147,7 +149,7 @@ def test_a_failure_is_told_without_its_message(engine: Engine, spans: Spans) -> 
         assert not span.events
 
 
-def test_durations_are_in_seconds_and_without_the_embedder(
+def test_durations_are_in_seconds_and_without_embedder_and_reranker(
     engine: Engine, providers: Providers
 ) -> None:
     class Slow(North):
@@ -157,21 +159,30 @@ def test_durations_are_in_seconds_and_without_the_embedder(
 
     exporter, reader = providers
     exporter.clear()
+
+    def slow(query: str, texts: list[str]) -> list[int]:
+        return [sum(range(10_000_000)) for _ in texts]
+
     repo = MemoryRepository(engine, embedder=Slow())
+    repo.add("agent", "tea")
     reader.get_metrics_data()
 
-    repo.explain("agent", repo.add("agent", "tea"), "tea")
+    repo.consolidate("agent")
+    repo.context("agent", "tea", rerank=Rerank(slow, within=60), touch=False)
 
     span = exporter.get_finished_spans()[-1]
-    assert span.name == "explain pgrecall"
-    [point] = [one for one in points(reader) if one.attributes["db.operation.name"] == "explain"]
+    assert span.name == "context pgrecall"
+    told = {one.attributes["db.operation.name"]: one for one in points(reader)}
+    assert "consolidate" not in told, "a job is its operations"
+    point = told["context"]
     assert tuple(point.explicit_bounds) == (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
     assert point.attributes["db.system.name"] == "postgresql"
     assert point.attributes["db.namespace"].endswith("|pgrecall")
     assert "pgrecall.owner" not in point.attributes, "one series for each owner would be many"
-    embedding: Any = dict(span.attributes or {})["pgrecall.embedding.duration"]
+    spent: Any = dict(span.attributes or {})
+    beside = [spent[f"pgrecall.{part}.duration"] for part in ("embedding", "reranking")]
     assert span.start_time is not None
     assert span.end_time is not None
     whole = (span.end_time - span.start_time) / 1e9
-    assert embedding > 0
-    assert 0 < point.sum <= whole - embedding
+    assert min(beside) > 0
+    assert 0 < point.sum <= whole - sum(beside)

@@ -15,16 +15,19 @@ import pytest
 
 pytest.importorskip("mcp")
 
+from mcp.client.client import Client
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, JudgedQuery, MemoryRepository, Profile, score
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.errors import InputError, UnknownName
+from pgrecall.mcp import memory_server
 from pgrecall.scoring.signals import Recency, Time
 from tests.integration.commands import Run, make_once, runner
 from tests.integration.owner import Owner, north, plain
 from tests.integration.serving import Service
 from tests.integration.support import NORTH
+from tests.integration.test_mcp import Compass, answer
 
 KIRITIMATI, PAGO_PAGO = "Pacific/Kiritimati", "Pacific/Pago_Pago"  # +14:00 and -11:00
 NEW_YORK, BERLIN = "America/New_York", "Europe/Berlin"
@@ -211,3 +214,20 @@ def test_a_request_names_it(service: Service, agent: str) -> None:
         field = document["components"]["schemas"][body]["properties"]["timezone"]
         assert [one["type"] for one in field["anyOf"]] == ["string", "null"]
         assert "Europe/Berlin" in field["description"]
+
+
+def test_a_model_names_it_or_the_server_has_one(
+    shared_url: str, shared_repo: MemoryRepository, agent: str
+) -> None:
+    shared_repo.add(agent, north("Zoe plays the cello", created_at=NIGHT))
+
+    async def session() -> None:
+        engine = create_async_engine(shared_url.replace("postgresql:", "postgresql+psycopg:"))
+        repo = AsyncMemoryRepository(engine, embedder=Compass(), timezone=PAGO_PAGO)
+        async with Client(memory_server(repo, agent)) as client:
+            for named, used in (({}, PAGO_PAGO), ({"timezone": KIRITIMATI}, KIRITIMATI)):
+                found = await answer(client, "recall_context", query="the cello?", **named)
+                assert dates_in(found["text"]) == [DATES[used]]
+        await engine.dispose()
+
+    asyncio.run(session())

@@ -223,3 +223,14 @@ def test_edited_defaults_hold_for_what_is_written_then(mine: Owner) -> None:
     ]
     mine.update(ids[1], tier="medium")
     assert mine.read(ids[1]).expires_at == now(mine) + 10 * DAY
+
+
+def test_without_any_defaults_it_lasts_and_is_trusted_as_one_of_unknown_kind(mine: Owner) -> None:
+    for table in ("component_reputations", "output_type_defaults", "tier_defaults"):
+        mine.sql(f"DELETE FROM pgrecall.{table}")
+    new = plain("named", component="hunter", output_type="action")
+
+    memory = mine.read(mine.add(new))
+
+    assert_trusted(memory, expected_parts(new, 0.70))
+    assert (memory.tier, memory.expires_at) == ("long", None)

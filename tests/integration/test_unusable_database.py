@@ -199,6 +199,15 @@ def test_a_session_that_loses_characters_or_memories_is_refused_with_the_remedy(
             repo.add("agent", NewMemory("naïve", embedding=NORTH))
 
 
+def test_a_limit_of_the_search_by_words_is_refused_in_psql_too(database_url: str) -> None:
+    said = r"gin_fuzzy_search_limit is 1.*set it to 0"
+    with (
+        psycopg.connect(database_url, options="-c gin_fuzzy_search_limit=1") as connection,
+        pytest.raises(psycopg.Error, match=said),
+    ):
+        connection.execute("SELECT pgrecall.recall('agent', query_text => 'tea')")
+
+
 def test_settings_that_end_a_statement_are_named(database_url: str, engine: Engine) -> None:
     MemoryRepository(engine).add("agent", NewMemory("a", key="k", embedding=NORTH))
     options = {"options": "-c restrict_nonsystem_relation_kind=view"}
