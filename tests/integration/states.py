@@ -193,8 +193,6 @@ SCRIPTS = {
     "index_health": {},
     "decaying": {"agent": "one"},
     "duplicates": {"agent": "one"},
-    "explain_memory": {"agent": "one", "memory": "{memory}"},
-    "top_memories": {"agent": "one"},
     "unused_memories": {"agent": "one"},
 }
 """The scripts of sql/adhoc with their variables."""

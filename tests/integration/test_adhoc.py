@@ -19,7 +19,6 @@ from psycopg import sql
 from pgrecall import embedded, migrate
 from pgrecall.core.ids import new_id
 from pgrecall.core.resources import sql_folder
-from pgrecall.scoring.profiles import BUILT_IN
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
 from tests.integration.support import NORTH, at
@@ -33,18 +32,12 @@ OTHERS = {
     "busiest_agents.sql": ("by", "limit"),
     "decaying.sql": ("profile", "threshold", "days", "limit"),
     "duplicates.sql": ("threshold", "newest", "limit"),
-    "explain_memory.sql": ("profile", "query", "like", "as_of"),
     "index_health.sql": (),
-    "top_memories.sql": ("profile", "query", "like", "k", "as_of", "query_entities"),
     "unused_memories.sql": ("days", "limit"),
 }
-"""Variables beside those it requires and `schema` that do not take any text."""
+"""Variables other than `agent` and `schema`, none of which takes any text."""
 OF_ALL = {"busiest_agents.sql", "index_health.sql"}
-REQUIRED = {
-    script: () if script in OF_ALL else ("agent", "memory")[: 1 + (script[:7] == "explain")]
-    for script in OTHERS
-}
-each_script = pytest.mark.parametrize("script", REQUIRED)
+each_script = pytest.mark.parametrize("script", OTHERS)
 HOSTILE = (
     r"""'; DROP TABLE pgrecall.agent_memories; -- \! touch /tmp/x back\slash\' $$ $a$""",
     """O'Brien :agent :'agent' :"schema" "quoted" {x} %s %(agent)s\ntwo lines -- Ünïcode 👻""",
@@ -191,24 +184,19 @@ def fill(database: Database, *agents: str) -> None:
         database.add(f"mine {number % len(agents)}.", agent=agent, **values)
 
 
-def variables_of(database: Database, script: str, agent: str = AGENT) -> dict[str, Any]:
+def variables_of(script: str, agent: str = AGENT) -> dict[str, Any]:
     """A value for each variable that the script requires."""
-    query = "SELECT max(id::text) FROM agent_memories WHERE agent_id = %s"
-    [(memory,)] = database.rows(query, agent)
-    known = {"agent": agent, "memory": memory}
-    return {name: known[name] for name in REQUIRED[script]}
+    return {} if script in OF_ALL else {"agent": agent}
 
 
 @each_script
 def test_it_refuses_what_is_missing_or_no_value(shared: Database, script: str) -> None:
-    variables = variables_of(shared, script)
-    for missing in variables:
-        result = shared.run(script, **{n: v for n, v in variables.items() if n != missing})
+    variables = variables_of(script)
+    if variables:
+        result = shared.run(script)
         assert (result.code, result.printed) == (3, "")
-        assert f"{missing} is not set: psql -v {missing}=… -f {script}" in result.errors
-    for name in ("schema", "memory", *OTHERS[script]):
-        if name == "memory" not in variables:
-            continue
+        assert f"agent is not set: psql -v agent=… -f {script}" in result.errors
+    for name in ("schema", *OTHERS[script]):
         hostile = "x'; CREATE TABLE public.broken_in (); --"
         result = shared.run(script, **variables | {name: hostile})
         assert result.code == 3
@@ -221,7 +209,7 @@ def test_it_writes_nothing_and_tells_each_agent_its_own(shared: Database, script
     """Whatever the caller's search_path."""
     settings = "-cdefault_transaction_read_only=on -csearch_path=shadow,pgrecall,public"
     for number, agent in enumerate((AGENT, *HOSTILE)):
-        variables = variables_of(shared, script, agent)
+        variables = variables_of(script, agent)
         if "profile" in OTHERS[script]:
             variables["profile"] = "five_factor"
         printed = shared.ask(script, settings=settings, **variables).printed
@@ -248,110 +236,7 @@ def elsewhere(server_url: str) -> Iterator[Database]:
 
 @each_script
 def test_another_schema_and_type_of_vector(elsewhere: Database, script: str) -> None:
-    variables = variables_of(elsewhere, script)
-    if script in ("top_memories.sql", "explain_memory.sql"):
-        variables["query"] = NORTH
-
-    assert elsewhere.ask(script, schema="ours", **variables).printed
-
-
-@pytest.fixture
-def compass(database: Database) -> dict[str, UUID]:
-    """Memories by their angle to NORTH, otherwise alike."""
-    created = days_ago(1)
-    return {
-        name: database.add(name, embedding=at(degrees), created_at=created)
-        for name, degrees in {"north": 0, "north-east": 45, "east": 90, "west": -100}.items()
-    }
-
-
-def test_top_for_a_vector_for_a_memory_for_neither_and_as_of_a_moment(
-    database: Database, compass: dict[str, UUID]
-) -> None:
-    def top(**variables: Any) -> Result:
-        return database.ask("top_memories.sql", agent=AGENT, **variables)
-
-    for_vector, like = top(query=NORTH, k=2), top(like=compass["east"], k=2)
-    assert for_vector.column("rank") == like.column("rank") == ["1", "2"]
-    assert for_vector.column("content") == ["north", "north-east"]
-    assert for_vector.column("similarity") == ["1.0000", "0.7071"]
-    assert like.column("content") == ["north-east", "north"]
-    latest = database.add("latest", embedding=at(180))
-    without = top()
-    assert len(without.rows) == 5
-    assert (without.rows[0]["id"], without.rows[0]["similarity"]) == (str(latest), "")
-    for no_vector in (database.add("no vector"), new_id()):
-        result = database.run("top_memories.sql", agent=AGENT, like=no_vector)
-        assert result.code == 3
-        assert "like must be the id of a memory of this agent that has an emb" in result.errors
-    database.add("old", embedding=NORTH, created_at=days_ago(10))
-    then = top(as_of=days_ago(8), profile="five_factor", query=NORTH)
-    assert then.column("content") == ["old"]
-    signals = dict(part.split() for part in then.rows[0]["signals"].split(", "))
-    assert float(signals["recency"]) == pytest.approx(0.9048, abs=1e-3)
-
-
-@pytest.mark.parametrize("profile", BUILT_IN)
-def test_top_and_explain_by_every_profile(
-    database: Database, compass: dict[str, UUID], profile: str
-) -> None:
-    asked: dict[str, Any] = {"query": NORTH, "profile": profile, "as_of": days_ago(0)}
-    asked["query_entities"] = "{Ines}"
-    expected = database.rows(
-        f"SELECT id::text, score FROM recall(%s, query => %s, profile => '{profile}', "
-        "as_of => %s, query_entities => '{Ines}')",
-        *(AGENT, str(NORTH), asked["as_of"]),
-    )
-
-    top = database.ask("top_memories.sql", agent=AGENT, **asked).rows
-    memory_id = compass["north-east"]
-    told = database.ask("explain_memory.sql", agent=AGENT, memory=memory_id, **asked).tables
-
-    assert [row["id"] for row in top] == [id_ for id_, _ in expected]
-    scores = [score for _, score in expected]
-    assert [float(row["score"]) for row in top] == pytest.approx(scores, abs=1e-6)
-    said = {part.split()[0] for part in top[0]["signals"].split(", ")}
-    assert said == {signal.name for signal in BUILT_IN[profile].signals}
-
-    [memory], [rank], signals = told["Memory"], told["Rank"], told["Signals"]
-    place, score = next((n, s) for n, (i, s) in enumerate(expected, 1) if i == str(memory_id))
-    assert memory["content"] == "north-east"
-    assert (rank["recalled"], rank["rank"], rank["of_memories"]) == ("t", str(place), "4")
-    assert float(rank["score"]) == pytest.approx(score, abs=1e-6)
-    assert sum(float(row["contribution"]) for row in signals) == pytest.approx(score, abs=1e-5)
-    weights = BUILT_IN[profile].weights
-    if BUILT_IN[profile].redistribute:  # neither words nor a period are asked for
-        weights = BUILT_IN[profile].without("keyword", "time").weights
-    shown = {row["signal"]: float(row["weight"]) for row in signals}
-    assert shown == pytest.approx(weights, abs=1e-12)
-
-
-def explained(database: Database, memory: UUID, **variables: Any) -> dict[str, str]:
-    """The rank and each signal's value."""
-    tables = database.ask("explain_memory.sql", agent=AGENT, memory=memory, **variables).tables
-    [rank] = tables["Rank"]
-    return rank | {row["signal"]: row["value"] for row in tables["Signals"]}
-
-
-FILTERED: tuple[tuple[dict[str, Any], str], ...] = (
-    ({"valid_from": days_ago(-1)}, "valid only from "),
-    ({"valid_until": days_ago(1)}, "valid only until "),
-    ({"invalidated_at": days_ago(1), "invalidation_reason": "superseded"}, "superseded at "),
-    ({"status": "completed", "expires_at": days_ago(1)}, "status is completed; expired at .*"),
-)
-
-
-@pytest.mark.usefixtures("compass")
-def test_explain_says_by_what_a_memory_is_filtered_out(database: Database) -> None:
-    for number, (values, why) in enumerate(FILTERED):
-        given: dict[str, Any] = {"embedding": at(45), "created_at": days_ago(20)} | values
-        asked: dict[str, Any] = {"profile": "five_factor", "query": NORTH}
-        found = explained(database, database.add(f"out {number}", **given), **asked)
-
-        assert re.match(why, found["filtered_by"])
-        assert (found["recalled"], found["of_memories"]) == ("f", "4")
-        assert float(found["similarity"]) == pytest.approx(0.7071, abs=1e-4)
-        assert float(found["recency"]) == pytest.approx(0.3679, abs=1e-3)
+    assert elsewhere.ask(script, schema="ours", **variables_of(script)).printed
 
 
 def test_decaying_this_week(database: Database) -> None:
