@@ -281,16 +281,12 @@ class State:
         )
 
     def _script(self, script: str) -> None:
-        given = {
-            name: value.format(memory=self.things["memory"].split("'")[1])
-            for name, value in SCRIPTS[script].items()
-        }
         subprocess.run(
             [
                 *(str(embedded.binaries() / "psql"), "--no-psqlrc", "--quiet"),
                 f"--file={sql_folder() / 'adhoc' / script}.sql",
                 *("--command=SELECT pg_stat_force_next_flush()", "--output=/dev/null"),
-                *(f"--set={name}={value}" for name, value in given.items()),
+                *(f"--set={name}={value}" for name, value in SCRIPTS[script].items()),
                 "--set=ON_ERROR_STOP=1",
                 self.url,
             ],
