@@ -122,15 +122,6 @@ def test_marginal_relevance_prefers_what_is_unlike(store: Kind) -> None:
     assert ids(filtered) == ["2"]
 
 
-def test_documents_may_belong_to_a_team(repo: MemoryRepository) -> None:
-    store = RecallVectorStore(repo.teams, agent_id="team")
-    store.add_documents(DOCUMENTS[:2])
-
-    assert ids(store.get_by_ids(["2", "1"])) == ["2", "1"]
-    store.delete(["1"])
-    assert [one.key for one in repo.teams.list("team")] == ["2"]
-
-
 def test_a_store_is_made_from_texts(
     engine: Engine, async_engine: AsyncEngine, loop: asyncio.Runner
 ) -> None:

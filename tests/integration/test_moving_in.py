@@ -77,14 +77,11 @@ def commands(system: str) -> list[argparse.Namespace]:
     return [parser.parse_args(words[2:]) for words in found if words[:2] == ["pgrecall", "import"]]
 
 
-def imported(
-    repo: MemoryRepository, url: str, system: str, without: Sequence[str] = (), **changed: Any
-) -> tuple[int, int]:
-    """How many memories the imports of a page add, and how many are there already. `without` are
-    columns that the tables do not have."""
+def imported(repo: MemoryRepository, url: str, system: str, **changed: Any) -> tuple[int, int]:
+    """How many memories the imports of a page add, and how many are there already."""
     added = already_there = 0
     for given in commands(system):
-        if given.table is None or given.table.rpartition(".")[2] in without:
+        if given.table is None:
             continue
         names = dict(pair.split("=") for pair in given.map)
         options: dict[str, Any] = {
@@ -92,7 +89,7 @@ def imported(
             "model": given.model,
             "timezone": given.timezone,
             "check_compliance": given.check_compliance,
-            "fields": {old: new for old, new in names.items() if old not in without},
+            "fields": names,
         }
         done = import_from(repo, given.agent, "table", url, **options | changed)
         added, already_there = added + done.added, already_there + done.already_there
@@ -528,34 +525,6 @@ def test_siestai(own_url: str, theirs: psycopg.Connection[Any], own_repo: Memory
     shared = read(own_repo.teams, str(team), of_team[0]["id"])
     assert shared.metadata == {"created_by_agent_id": str(agent)}
     assert own_repo.count(str(agent)) == 5
-
-
-def test_siestai_as_it_is_documented(
-    own_url: str, theirs: psycopg.Connection[Any], own_repo: MemoryRepository
-) -> None:
-    """With a status, and without adhoc memories, sessions and creators."""
-    for owner in ("agent", "team"):
-        theirs.execute(
-            f"CREATE TABLE {owner}_memories (id uuid PRIMARY KEY, {owner}_id uuid, content text, "
-            "embedding vector(8), memory_type text, importance real, status text, "
-            "created_at timestamptz, last_accessed_at timestamptz)"
-        )
-    agent, team = UUID(int=900), UUID(int=901)
-    active: Row = {"agent_id": agent, "status": "active"}
-    mine = [
-        siestai_row(1, 0.75, 0.5, **active),
-        siestai_row(2, 0.5, 0.5, embedding=None, **active),
-        siestai_row(3, 0.25, 1, agent_id=agent, status="archived"),
-    ]
-    insert(theirs, "agent_memories", mine)
-    insert(theirs, "team_memories", [siestai_row(4, 1, 0.5, team_id=team, status="active")])
-
-    absent = ("adhoc_memories", "source_session_id", "created_by_agent_id")
-    assert imported(own_repo, own_url, "siestai", absent) == (4, 0)
-
-    hits = own_repo.search(str(agent), NORTH, profile="last_access", teams=[str(team)], touch=False)
-    assert [hit.memory.content for hit in hits] == ["memory 4", "memory 1", "memory 2"]
-    assert read(own_repo, str(agent), mine[2]["id"]).status == "archived"
 
 
 # Refused

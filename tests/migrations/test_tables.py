@@ -85,16 +85,6 @@ def test_every_table_view_column_and_function_has_a_comment(url: str) -> None:
     assert [name for name, comment in comments.items() if not comment] == []
 
 
-def test_embeddings_stay_in_their_rows_and_usage_leaves_room_for_hot_updates(url: str) -> None:
-    storage = (
-        "SELECT attstorage::text FROM pg_attribute "
-        "WHERE attrelid = 'pgrecall.agent_memories'::regclass AND attname = 'embedding'"
-    )
-    options = "SELECT reloptions FROM pg_class WHERE oid = 'pgrecall.memory_usage'::regclass"
-    assert value(url, storage) == "p", "PLAIN"
-    assert value(url, options) == ["fillfactor=70"]
-
-
 def test_a_second_touch_moves_no_index_entry(url: str) -> None:
     touch = (
         "INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count, last_accessed_at)"
