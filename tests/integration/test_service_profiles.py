@@ -8,12 +8,9 @@ import httpx
 import pytest
 
 from pgrecall import profiles
-from pgrecall.core.embedders import LocalEmbedder
-from pgrecall.migrate.repeatable import install
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.service.bodies import MAX_PROFILE
-from pgrecall.testing import new_database
-from tests.integration.serving import TEA, Service, service_on, stored
+from tests.integration.serving import TEA, Service, stored
 
 QUESTION = {"query": "what does Ines drink?"}
 SLOW = profiles.hybrid.with_half_life(365).renamed("slow")
@@ -98,17 +95,3 @@ def test_profiles_are_listed_with_the_default(client: httpx.Client) -> None:
     own = {name: as_values(one) for name, one in profiles.BUILT_IN.items()}
     flags = {"built_in": True, "installed": True}
     assert told["profiles"] == [one | flags for one in own.values()]
-
-
-def test_installed_profiles_are_listed_with_their_definitions(
-    server_url: str, local_template: str, local_embedder: LocalEmbedder
-) -> None:
-    with (
-        new_database(server_url, local_template) as url,
-        service_on(url, local_embedder, keyed=False, role=None) as service,
-    ):
-        engine: Any = service.repo._bind
-        with engine.begin() as connection:
-            install(connection, "pgrecall", SLOW)
-        [*_, own] = service.client().get("/profiles").json()["profiles"]
-        assert own == as_values(SLOW) | {"built_in": False, "installed": True}
