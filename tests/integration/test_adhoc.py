@@ -259,14 +259,7 @@ def test_decaying_this_week(database: Database) -> None:
     assert found(threshold=0.4, days=10) == found(threshold=0.6, days=0.5) == ["expires", "soon"]
 
 
-def test_decaying_by_the_clock_of_a_profile_and_by_the_curve_of_trust(database: Database) -> None:
-    times: dict[str, Any] = {"created_at": days_ago(PERISHABLE), "accessed": days_ago(7)}
-    database.add("soon", agent="b", retrievals=3, tier="medium", **times)
-    for profile, now, later in (("last_access", 0.7047, 0.4966), ("tiered", 0.5, 0.25)):
-        asked: dict[str, Any] = {"profile": profile, "threshold": now - 0.01}
-        [row] = database.ask("decaying.sql", agent="b", **asked).rows
-        assert (float(row["now"]), float(row["later"])) == pytest.approx((now, later), abs=1e-3)
-
+def test_decaying_by_the_curve_of_trust(database: Database) -> None:
     old: dict[str, Any] = {"created_at": days_ago(200)}
     trusted = old | {"trust": 0.8, "trust_half_life_hours": 168.0}
     for curve in ("hyperbolic", "exponential", "linear"):

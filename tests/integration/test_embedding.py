@@ -126,7 +126,6 @@ def test_an_embedder_is_told_by_its_methods(shared_engine: Engine) -> None:
     with pytest.raises(InputError, match="AsyncCompass"):
         MemoryRepository(shared_engine, embedder=AsyncCompass())  # type: ignore[arg-type]
     assert isinstance(Compass(), Embedder)
-    assert not isinstance(Compass(), AsyncEmbedder)
     assert isinstance(AsyncCompass(), AsyncEmbedder)
     assert not isinstance(AsyncCompass(), Embedder)
 

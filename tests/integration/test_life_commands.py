@@ -237,14 +237,6 @@ def poor(mine: Owner) -> list[UUID]:
     return [*ids, mine.add(NewMemory("old", trust=0.9, created_at=old))]
 
 
-def test_maintenance_removes_nothing_unless_a_policy_says_so(
-    run: Run, mine: Owner, poor: list[UUID]
-) -> None:
-    done = run("maintain", "--stale-tasks-after", "7")
-
-    assert (done.code, done.out.strip(), mine.count()) == (0, "nothing is due", len(poor))
-
-
 def test_maintenance_shows_what_a_policy_removes_and_asks(
     run: Run, mine: Owner, poor: list[UUID]
 ) -> None:

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository
 from tests.integration.owner import plain
 from tests.integration.support import sql
-
-
-@pytest.fixture
-def repo(engine: Engine) -> MemoryRepository:
-    return MemoryRepository(engine)
 
 
 def test_changes_are_told_newest_first_of_one_owner_and_of_all(

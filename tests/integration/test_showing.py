@@ -16,9 +16,8 @@ from pgrecall import (
     NewMemory,
     profiles,
 )
-from pgrecall.context.styles import STYLES
 from tests.integration.support import NORTH, NOW, at
-from tests.unit.test_context_style import HOSTILE, READERS
+from tests.unit.test_context_style import HOSTILE
 
 TEA = "Ines drinks her tea without milk."
 
@@ -86,19 +85,6 @@ def test_a_cell_of_a_notebook_is_short_and_asks_nothing_of_the_database(
         "hybrid",
         "trust",
     ]
-
-
-def test_the_same_memories_make_the_same_text(repo: MemoryRepository, agent: str) -> None:
-    asked: dict[str, Any] = {"query_text": "tea", "touch": True, "min_relevance": 0}
-    for style in STYLES:
-        one, other = (repo.context(agent, NORTH, style=style, **asked) for _ in range(2))
-
-        assert f"{one}" == one.text == other.text != ""
-        assert one.legend == STYLES[style].legend
-        assert READERS[style](one.text, one.marker)
-        fewer = repo.context(agent, NORTH, style=style, k=3, **asked)
-        assert fewer.marker != one.marker
-        assert fewer.legend == one.legend
 
 
 BINDS = ["postgresql+psycopg://ada:s3cret@db.example:5433/app?sslpassword=s3cret&connect_timeout=1"]

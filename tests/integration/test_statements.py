@@ -25,7 +25,6 @@ from pgrecall.schema import tables
 from pgrecall.schema.composer import RANKING, blocks, entries, known_options
 from pgrecall.scoring.profiles import BUILT_IN
 from tests.conftest import DIMENSIONS
-from tests.integration.owner import plain
 from tests.integration.recalling import DECAYING, Connection, install, installed, recall
 from tests.integration.support import before
 from tests.integration.test_profiles_agree import OTHERS
@@ -270,19 +269,3 @@ def test_python_and_psql_agree_for_random_arguments(
 
 
 SHOWN = ("content", "memory_type", "created_at", "importance", "tier", "key", "last_accessed_at")
-
-
-def test_psql_scores_linked_memories_of_a_team_by_the_words_of_all(
-    repo: MemoryRepository, connection: Connection
-) -> None:
-    """That only the agent has a word makes it count in the score of the team's memory."""
-    repo.add("worded", plain("zebra"))
-    first, second = repo.teams.add_many("worded", [plain("lamp"), plain("lamp on a table")])
-    repo.teams.links.add("worded", first, second)
-    given: dict[str, Any] = {"query_text": "zebra lamp", "teams": ["worded"], "k": 2, "expand": 1}
-    hits = repo.search("worded", profile=profiles.hybrid, touch=False, **given)
-    rows = recall(connection, "hybrid", "worded", query=None, **given)
-
-    assert [hit.steps for hit in hits].count(1) == 1
-    assert [row["id"] for row in rows] == [hit.memory.id for hit in hits]
-    assert [row["score"] for row in rows] == pytest.approx([hit.score for hit in hits], abs=1e-6)

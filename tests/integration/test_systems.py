@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from pgrecall import Profile, profiles, score
-from pgrecall.scoring.signals import Clock, Curve, Recency, Similarity, Trust
+from pgrecall.scoring.signals import Recency, Similarity, Trust
 from tests.integration.support import NOW, before
 
 EXACT = 1e-9
@@ -191,17 +191,8 @@ def tiered() -> Iterator[Case]:
     yield Case(TIERED, values, {"score": by_hand})
 
 
-def ages() -> Iterator[Case]:
-    """None is negative, by whatever clock."""
-    for curve in Curve:
-        for clock in Clock:
-            profile = Profile("ahead", {Recency(half_life=1, curve=curve, clock=clock): 1})
-            yield recency(profile, 1, created_at=before(-3), last_accessed_at=before(-2))
-
-
 SYSTEMS = {
-    of.__name__: [*of()]
-    for of in (five_factor, by_type, last_access, half_life, trust, tiered, ages)
+    of.__name__: [*of()] for of in (five_factor, by_type, last_access, half_life, trust, tiered)
 }
 
 

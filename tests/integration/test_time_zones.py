@@ -7,7 +7,6 @@ import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import psycopg
@@ -20,7 +19,6 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, JudgedQuery, MemoryRepository, Profile, score
 from pgrecall.core.embedders import LocalEmbedder
-from pgrecall.errors import InputError, UnknownName
 from pgrecall.mcp import memory_server
 from pgrecall.scoring.signals import Recency, Time
 from tests.integration.commands import Run, make_once, runner
@@ -90,27 +88,6 @@ def test_that_of_a_call_precedes_that_of_its_repository(
         assert dates_in(repo.context(agent, NORTH, timezone=given).text) == [date]
     for other, used in ((repo.primary, PAGO_PAGO), (repo.teams, PAGO_PAGO), (own_repo, "UTC")):
         assert other.search(agent, NORTH, **ASKED).query_time == may(used)
-
-
-def test_a_zone_that_is_none_is_refused_by_one_sentence(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    engine: Any = shared_repo._bind
-    said = "unknown time zone 'Mars/Olympus': give an IANA name such as 'Europe/Berlin'"
-    query = JudgedQuery(NORTH, [UUID(int=1)])
-
-    for call in (
-        lambda zone: shared_repo.search(agent, NORTH, timezone=zone),
-        lambda zone: shared_repo.context(agent, NORTH, timezone=zone),
-        lambda zone: shared_repo.evaluation.evaluate(agent, [query], timezone=zone),
-        lambda zone: shared_repo.evaluation.tune(agent, [query], timezone=zone),
-        lambda zone: MemoryRepository(engine, timezone=zone),
-    ):
-        with pytest.raises(UnknownName) as problem:
-            call("Mars/Olympus")
-        assert str(problem.value) == said
-        with pytest.raises(InputError, match="timezone must be a name such as 'Europe/Berlin'"):
-            call(14)
 
 
 def test_psql_reads_and_shows_dates_in_the_zone_of_its_session(

@@ -38,9 +38,8 @@ def test_a_repository_works_on_nothing_else(engine: Engine, async_engine: AsyncE
     for bind in (*others, async_engine):
         with pytest.raises(InputError, match=f"Engine.*Connection.*Session.*{type(bind).__name__}"):
             MemoryRepository(bind)
-    for bind in (*others, engine):
-        with pytest.raises(InputError, match=f"AsyncEngine.*{type(bind).__name__}"):
-            AsyncMemoryRepository(bind)
+    with pytest.raises(InputError, match=r"AsyncEngine.*Engine"):
+        AsyncMemoryRepository(engine)
 
 
 def test_what_only_reads_needs_no_savepoint(engine: Engine) -> None:
