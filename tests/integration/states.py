@@ -192,7 +192,6 @@ SCRIPTS = {
     "busiest_agents": {},
     "index_health": {},
     "decaying": {"agent": "one"},
-    "duplicates": {"agent": "one"},
     "unused_memories": {"agent": "one"},
 }
 """The scripts of sql/adhoc with their variables."""

@@ -21,7 +21,7 @@ from pgrecall.core.ids import new_id
 from pgrecall.core.resources import sql_folder
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
-from tests.integration.support import NORTH, at
+from tests.integration.support import NORTH
 
 FOLDER = sql_folder() / "adhoc"
 AGENT = "agent-1"
@@ -31,7 +31,6 @@ PERISHABLE = 10
 OTHERS = {
     "busiest_agents.sql": ("by", "limit"),
     "decaying.sql": ("profile", "threshold", "days", "limit"),
-    "duplicates.sql": ("threshold", "newest", "limit"),
     "index_health.sql": (),
     "unused_memories.sql": ("days", "limit"),
 }
@@ -115,11 +114,6 @@ class Database:
                 _insert(connection, "memory_usage", key | counters)
         return added
 
-    def allow_copies(self) -> None:
-        """As where the unique index was dropped: one text may be active more than once."""
-        with self.connect() as connection:
-            connection.execute("DROP INDEX ix_agent_memories_content_hash_edition")
-
     def connect(self) -> psycopg.Connection:
         path = f"-csearch_path={self.schema},{self.extensions}"
         return psycopg.connect(self.url, autocommit=True, options=path)
@@ -167,7 +161,6 @@ def own(own_url: str) -> Database:
 def shared(module_url: str) -> Database:
     """For tests that only read: every script finds something, of every hostile agent too."""
     database = Database(module_url)
-    database.allow_copies()
     fill(database, AGENT, *HOSTILE)
     database.add("of the team", agent=f"team:{AGENT}", embedding=NORTH)
     with database.connect() as connection:
@@ -178,10 +171,11 @@ def shared(module_url: str) -> Database:
 
 
 def fill(database: Database, *agents: str) -> None:
-    """Two memories each, that are exact duplicates, unused and decaying."""
+    """Two memories each, unused and decaying."""
     values: dict[str, Any] = {"embedding": NORTH, "created_at": days_ago(PERISHABLE)}
-    for number, agent in enumerate([*agents, *agents]):
-        database.add(f"mine {number % len(agents)}.", agent=agent, **values)
+    for number, agent in enumerate(agents):
+        for copy in ("first", "second"):
+            database.add(f"mine {number}. {copy}", agent=agent, **values)
 
 
 def variables_of(script: str, agent: str = AGENT) -> dict[str, Any]:
@@ -229,8 +223,7 @@ def elsewhere(server_url: str) -> Iterator[Database]:
             connection.execute('CREATE EXTENSION vector SCHEMA "Ext"')
         migrate.upgrade(url, schema="ours", embedding_type="halfvec", dimensions=DIMENSIONS)
         database = Database(url, schema="ours", extensions='"Ext"')
-        database.allow_copies()
-        fill(database, AGENT)
+            fill(database, AGENT)
         yield database
 
 
@@ -274,46 +267,6 @@ def test_decaying_by_the_curve_of_trust(database: Database) -> None:
         "exponential": pytest.approx((0.8 * 2 ** (-2 / 7), 0.8 * 2 ** (-9 / 7)), abs=1e-3),
         "linear": pytest.approx((0.8 * 6 / 7, 0.8 * 5 / 14), abs=1e-3),
     }
-
-
-def duplicates(database: Database, **variables: Any) -> tuple[list[Row], list[Row]]:
-    tables = database.ask("duplicates.sql", **{"agent": AGENT} | variables).tables
-    return tables["Exact duplicates"], tables["Near duplicates"]
-
-
-def test_duplicates_exact_are_not_listed_as_near_too(shared: Database) -> None:
-    tea = "ines drinks tea"
-    same = [shared.add(text, agent="b", embedding=NORTH) for text in (tea, f"  {tea.upper()}\t")]
-    for other in ({"status": "archived"}, {"expires_at": days_ago(1)}, {"content": "else"}):
-        shared.add(**{"content": tea, "agent": "b"} | other)
-    shared.add(tea, agent="another")
-
-    [row], near = duplicates(shared, agent="b")
-
-    assert row["copies"] == "2"
-    assert set(row["ids"].strip("{}").split(",")) == {str(memory_id) for memory_id in same}
-    assert near == []
-
-
-def test_duplicates_near(database: Database) -> None:
-    for number, degrees in enumerate((0, 20, 60, 85)):
-        database.add(f"m{number}", embedding=at(degrees), created_at=days_ago(9 - number))
-    database.add("archived", embedding=at(0), status="archived")
-    database.add("theirs", embedding=at(0), agent="another")
-    database.add("no vector")
-
-    def near(**variables: Any) -> list[tuple[str, str]]:
-        exact, pairs = duplicates(database, **variables)
-        assert exact == []
-        return [(pair["older_content"], pair["newer_content"]) for pair in pairs]
-
-    assert near(threshold=0.9) == [("m0", "m1"), ("m2", "m3")]
-    assert near(threshold=0.9, limit=1) == [("m0", "m1")]
-    assert near(threshold=0.9, newest=1) == [("m2", "m3")]
-    assert near(threshold=0.95) == []
-    _, [pair, _] = duplicates(database, threshold=0.9)
-    assert pair["similarity"] == "0.9397"
-    assert UUID(pair["older"]) < UUID(pair["newer"])
 
 
 def test_busiest_agents(own: Database) -> None:

@@ -56,7 +56,13 @@ def create_key(
 
 def revoke_key(engine: Engine, key_id: str, *, schema: str = DEFAULT_SCHEMA) -> None:
     """Ends a key for good. Raises InputError if no key of this id is in use."""
-    _change(engine, schema, key_id, revoked_at=func.now())
+    _require_schema(engine, schema)
+    keys = tables(schema).service_keys
+    revoking = update(keys).where(keys.c.id == key_id, keys.c.revoked_at.is_(None))
+    with map_errors(), engine.begin() as connection:
+        changed = connection.execute(revoking.values(revoked_at=func.now())).rowcount
+    if not changed:
+        raise InputError(f"there is no key {shortened(key_id)} in use: see `pgrecall keys list`")
 
 
 def list_keys(engine: Engine, *, schema: str = DEFAULT_SCHEMA) -> list[dict[str, Any]]:
@@ -97,16 +103,6 @@ def owner_set(owners: Iterable[str]) -> list[str]:
 def _new_secret(key_id: str) -> tuple[str, str]:
     secret = secrets.token_hex(32)
     return secret, f"pgr_{key_id}_{secret}"
-
-
-def _change(engine: Engine, schema: str, key_id: str, **values: Any) -> None:
-    _require_schema(engine, schema)
-    keys = tables(schema).service_keys
-    condition = (keys.c.id == key_id) & keys.c.revoked_at.is_(None)
-    with map_errors(), engine.begin() as connection:
-        changed = connection.execute(update(keys).where(condition).values(**values)).rowcount
-    if not changed:
-        raise InputError(f"there is no key {shortened(key_id)} in use: see `pgrecall keys list`")
 
 
 def _require_schema(engine: Engine, schema: str) -> None:
