@@ -39,7 +39,7 @@ def test_a_repository_works_on_nothing_else(engine: Engine, async_engine: AsyncE
         with pytest.raises(InputError, match=f"Engine.*Connection.*Session.*{type(bind).__name__}"):
             MemoryRepository(bind)
     with pytest.raises(InputError, match=r"AsyncEngine.*Engine"):
-        AsyncMemoryRepository(engine)
+        AsyncMemoryRepository(engine)  # type: ignore[arg-type]
 
 
 def test_what_only_reads_needs_no_savepoint(engine: Engine) -> None:
