@@ -223,7 +223,7 @@ def elsewhere(server_url: str) -> Iterator[Database]:
             connection.execute('CREATE EXTENSION vector SCHEMA "Ext"')
         migrate.upgrade(url, schema="ours", embedding_type="halfvec", dimensions=DIMENSIONS)
         database = Database(url, schema="ours", extensions='"Ext"')
-            fill(database, AGENT)
+        fill(database, AGENT)
         yield database
 
 
