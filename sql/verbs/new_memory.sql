@@ -4,7 +4,8 @@
 CREATE OR REPLACE FUNCTION new_memory(
     content text, embedding agent_memories.embedding%TYPE DEFAULT NULL,
     embedding_model text DEFAULT NULL, id uuid DEFAULT NULL, key text DEFAULT NULL,
-    @new but content, embedding, embedding_model, id, key: {} {type} DEFAULT NULL@) RETURNS agent_memories
+    @new but content, embedding, embedding_model, id, key: {} {type} DEFAULT NULL@)
+    RETURNS agent_memories
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ROW(@table: {given}@)::agent_memories;
 
