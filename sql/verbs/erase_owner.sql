@@ -52,21 +52,35 @@ COMMENT ON FUNCTION erase_owner_batch IS
     'left, its runs in maintenance_runs and its rank index. Call it again while more is true.';
 
 -- Each table is read page by page, not row by row in the order of an index.
-CREATE OR REPLACE FUNCTION count_owner(agent text)
-    RETURNS TABLE (
-        memories bigint, counters bigint, links bigint, events bigint, positions bigint,
-        runs bigint)
-    LANGUAGE plpgsql STABLE ROWS 1 SET search_path FROM CURRENT
+CREATE OR REPLACE FUNCTION count_rows(
+    agent text, OUT memories bigint, OUT counters bigint, OUT links bigint, OUT events bigint,
+    OUT runs bigint)
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT
     SET enable_seqscan = off SET enable_indexscan = off SET enable_indexonlyscan = off
-AS $verb$
+AS $function$
 #variable_conflict use_column
 BEGIN
-    PERFORM require_owner(agent);
     memories := (SELECT count(*) FROM agent_memories m WHERE m.agent_id = agent);
     counters := (SELECT count(*) FROM memory_usage u WHERE u.agent_id = agent);
     links := (SELECT count(*) FROM memory_links l WHERE l.agent_id = agent);
     events := (SELECT count(*) FROM memory_events e WHERE e.agent_id = agent);
     runs := (SELECT count(*) FROM maintenance_runs r WHERE r.agent_id = agent);
+END
+$function$;
+
+COMMENT ON FUNCTION count_rows IS
+    'Returns the number of rows of each table that belong to an owner. It serves count_owner.';
+
+CREATE OR REPLACE FUNCTION count_owner(agent text)
+    RETURNS TABLE (
+        memories bigint, counters bigint, links bigint, events bigint, positions bigint,
+        runs bigint)
+    LANGUAGE plpgsql STABLE ROWS 1 SET search_path FROM CURRENT AS $verb$
+#variable_conflict use_column
+BEGIN
+    PERFORM require_owner(agent);
+    SELECT r.memories, r.counters, r.links, r.events, r.runs
+      INTO memories, counters, links, events, runs FROM count_rows(agent) r;
     positions := coalesce((SELECT count_positions(r.relation) FROM rank_indexes r
                             WHERE r.agent_id = agent), 0);
     RETURN NEXT;

@@ -6,9 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from pathlib import Path
-from typing import Annotated
-
-from sqlalchemy.ext.asyncio import AsyncEngine
+from typing import TYPE_CHECKING, Annotated
 
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.named_objects import make_reranker, named_object
@@ -18,7 +16,12 @@ from pgrecall.core.entity_finding import capitalised_names
 from pgrecall.core.quoting import shortened
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
-from pgrecall.execution import AsyncMemoryRepository, MemoryRepository
+from pgrecall.execution import MemoryRepository
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
+    from pgrecall.execution import AsyncMemoryRepository
 
 EmbedderName = Annotated[
     str | None,
@@ -111,6 +114,7 @@ def maker(
     timezone: str | tzinfo | None = None,
 ) -> Callable[[AsyncEngine], AsyncMemoryRepository]:
     """A function that makes the repository of a server on an engine."""
+    from pgrecall.execution import AsyncMemoryRepository
 
     def repository(engine: AsyncEngine) -> AsyncMemoryRepository:
         return AsyncMemoryRepository(

@@ -96,7 +96,7 @@ def consolidate(
     check_audit_fields(reason=None, actor=actor)
     similar: list[Cluster] = yield Part(
         partial(
-            _clusters,
+            clusters,
             agent_id=agent_id,
             min_similarity=min_similarity,
             min_size=min_size,
@@ -115,7 +115,9 @@ def consolidate(
                 if not isinstance(text, str) or not text.strip():
                     raise InputError(f"summarise must return a text, got {shortened(text)}")
             result: Consolidation | None = yield Part(
-                partial(_consolidated, agent_id=agent_id, cluster=cluster, text=text, actor=actor)
+                partial(
+                    consolidate_cluster, agent_id=agent_id, cluster=cluster, text=text, actor=actor
+                )
             )
             if result is not None:
                 done.append(result)
@@ -129,7 +131,7 @@ def _importance(cluster: Cluster) -> float:
 
 
 @needs(READS)
-def _clusters(
+def clusters(
     tables: Tables,
     agent_id: str | UUID,
     *,
@@ -158,7 +160,7 @@ def _clusters(
 
 
 @needs(VERB)
-def _consolidated(
+def consolidate_cluster(
     tables: Tables,
     agent_id: str | UUID,
     cluster: Cluster,
