@@ -67,12 +67,12 @@ if TYPE_CHECKING:
     from pgrecall.ranking.hits import Hits
     from pgrecall.scoring import bands, profiles
     from pgrecall.scoring.attribute import Attribute
-    from pgrecall.scoring.decay import Decay
     from pgrecall.scoring.profile import Profile
     from pgrecall.scoring.scored_memory import ScoredMemory
     from pgrecall.scoring.scorer import score, score_all
     from pgrecall.scoring.signals import (
         Confidence,
+        Decay,
         EntityOverlap,
         Frequency,
         Importance,
@@ -216,11 +216,10 @@ _MODULES = {
     "rank_index.index": "RankIndex RankIndexStatus",
     "ranking.hits": "Hits",
     "scoring.attribute": "Attribute",
-    "scoring.decay": "Decay",
     "scoring.profile": "Profile",
     "scoring.scored_memory": "ScoredMemory",
     "scoring.scorer": "score score_all",
-    "scoring.signals": "Confidence EntityOverlap Frequency Importance Keyword "
+    "scoring.signals": "Confidence Decay EntityOverlap Frequency Importance Keyword "
     "Recency Similarity Time Trust Usefulness",
     "search.explanation": "Explanation",
     "search.planning": "QueryPlan",

@@ -22,7 +22,6 @@ from pgrecall.schema.composer import (
     entries,
 )
 from pgrecall.schema.fields import FIELDS
-from pgrecall.scoring.decay import DECAY, Decay
 from pgrecall.scoring.expression import (
     counts_subjects,
     decayed,
@@ -36,7 +35,9 @@ from pgrecall.scoring.expression import (
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import is_built_in
 from pgrecall.scoring.signals import (
+    DECAY,
     Curve,
+    Decay,
     Keyword,
     Recency,
     Signal,

@@ -16,8 +16,7 @@ from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables, composer
 from pgrecall.schema.composer import named_column, options_of
 from pgrecall.scoring import expression
-from pgrecall.scoring.decay import Decay
-from pgrecall.scoring.signals import Signal
+from pgrecall.scoring.signals import Decay, Signal
 
 UNFILTERED: Final = Filters(include_invalid=True)
 

@@ -11,11 +11,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import singledispatch
 
 from pgrecall.scoring.attribute import Attribute
-from pgrecall.scoring.decay import DECAY, Decay
 from pgrecall.scoring.signals import (
+    DECAY,
     Clock,
     Confidence,
     Curve,
+    Decay,
     EntityOverlap,
     Frequency,
     Importance,

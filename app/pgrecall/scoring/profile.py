@@ -13,8 +13,7 @@ from typing import Literal, TypeVar, get_args
 from pgrecall.core.limits import is_storable
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.errors import InvalidProfile, UnknownName
-from pgrecall.scoring.decay import DECAY, Decay
-from pgrecall.scoring.signals import Recency, Signal
+from pgrecall.scoring.signals import DECAY, Decay, Recency, Signal
 
 S = TypeVar("S", bound=Signal)
 AccessedBy = Literal["retrieval", "use"]

@@ -12,9 +12,8 @@ from typing import Any, TypeVar
 from pgrecall.core.quoting import LONGEST, cut, did_you_mean, listed, path_of, shortened
 from pgrecall.errors import InputError, InvalidProfile, UnknownName
 from pgrecall.scoring.attribute import Attribute
-from pgrecall.scoring.decay import DECAY, Decay
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.signals import KINDS, Recency, Signal
+from pgrecall.scoring.signals import DECAY, KINDS, Decay, Recency, Signal
 
 S = TypeVar("S", bound=Signal)
 

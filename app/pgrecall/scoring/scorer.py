@@ -18,10 +18,10 @@ from pgrecall.core.quoting import listed, shortened
 from pgrecall.core.validation import in_list
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.scoring.attribute import Attribute
-from pgrecall.scoring.decay import DECAY
 from pgrecall.scoring.profile import Profile, contributions
 from pgrecall.scoring.scored_memory import Breakdown, ScoredValues
 from pgrecall.scoring.signals import (
+    DECAY,
     Clock,
     Confidence,
     Curve,

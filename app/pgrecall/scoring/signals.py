@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from numbers import Real
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from pgrecall.core.limits import SMALLEST_SHARE, is_storable
 from pgrecall.core.quoting import shortened
@@ -167,6 +167,31 @@ class Recency(Signal):
 def rate_of(half_life: float) -> float:
     """The decay rate, ln 2 / half_life."""
     return math.log(2) / half_life
+
+
+DECAY: Final = "decay"
+"""The name of the factor among the values of signals. No signal may have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decay:
+    """Multiplies the score of a memory by floor + (1 - floor) · recency.
+
+    A signal adds to the score, so an old memory that fits badly loses as much by its age as one
+    that fits well. A decay takes the same share from each. `floor`, from 0 to 1, is the share that
+    is left however old a memory is.
+    """
+
+    recency: Recency
+    floor: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.recency, Recency):
+            raise InvalidProfile(f"decay needs a Recency, got {shortened(self.recency)}")
+        floor = self.floor
+        if isinstance(floor, bool) or not isinstance(floor, Real) or not 0 <= floor <= 1:
+            raise InvalidProfile(f"decay: floor must lie within 0 and 1, got {shortened(floor)}")
+        object.__setattr__(self, "floor", float(floor))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,8 +20,8 @@ from pgrecall.core.display import (
     text_of,
 )
 from pgrecall.core.memory import brief
-from pgrecall.scoring.decay import DECAY
 from pgrecall.scoring.scored_memory import RECORD_DECIMALS, ScoredMemory
+from pgrecall.scoring.signals import DECAY
 
 MOST_TERMS = 40
 """Terms in a table; the record has all."""

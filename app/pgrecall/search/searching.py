@@ -26,10 +26,9 @@ from pgrecall.ranking.question import Question, embedded
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.schema.verbs import call
-from pgrecall.scoring.decay import DECAY
 from pgrecall.scoring.profile import Profile, contributions
 from pgrecall.scoring.scored_memory import ScoredMemory
-from pgrecall.scoring.signals import EntityOverlap, Keyword
+from pgrecall.scoring.signals import DECAY, EntityOverlap, Keyword
 from pgrecall.search.reordering import Reordering, chosen, reordering
 from pgrecall.search.scatter_gather import ALL_AT_ONCE, each_owner, scatter_gather
 

@@ -20,9 +20,9 @@ from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
-from pgrecall.scoring.decay import DECAY
 from pgrecall.scoring.expression import clocks, is_listed
 from pgrecall.scoring.profile_file import as_values
+from pgrecall.scoring.signals import DECAY
 from pgrecall.search.searching import hits_of, missing_in
 
 
