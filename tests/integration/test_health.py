@@ -32,6 +32,7 @@ def problems(engine: Engine, **given: int) -> dict[str, str]:
     return {problem: why for problem, why in rows if problem not in ("statistics", "dead rows")}
 
 
+@pytest.mark.hnsw
 def test_it_tells_of_rank_indexes_and_of_maintenance(engine: Engine) -> None:
     repo = MemoryRepository(engine)
     assert problems(engine, max_memories=99) == {}

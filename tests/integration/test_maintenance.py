@@ -435,6 +435,7 @@ def test_old_runs_go(alone: Owner, maintain: Maintain) -> None:
 # The run
 
 
+@pytest.mark.hnsw
 def test_it_does_what_is_due_and_then_nothing(engine: Engine, maintain: Maintain) -> None:
     repo = MemoryRepository(engine)
     expire(engine, "zoe")
@@ -486,6 +487,7 @@ def test_statistics_are_taken_of_tables_that_changed_much(
         sql(engine, "SELECT pgrecall._take_statistics('pg_class')")
 
 
+@pytest.mark.hnsw
 def test_a_writer_that_does_not_end_leaves_indexes_and_nothing_else(
     engine: Engine, maintain: Maintain
 ) -> None:
