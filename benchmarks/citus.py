@@ -92,7 +92,7 @@ def searches(
     queries = [list(map(float, query)) for query in corpus.queries(100)]
     asked: dict[str, dict[str, Any]] = {
         "five_factor": {"profile": "five_factor"},
-        "hybrid with words": {"profile": "hybrid", "query_text": TEXT},
+        "hybrid with words": {"profile": "hybrid", "keywords": TEXT},
         "five_factor, a filter that half pass": {"profile": "five_factor", "tags": ["even"]},
     }
     for name, options in asked.items():
@@ -160,7 +160,7 @@ def by_hand(session: psycopg.Connection, schema: str) -> Calls:
 def calls_of(repo: MemoryRepository, new: list[NewMemory]) -> Calls:
     agent, number = "agent 0", count()
     ids = [memory.id for memory in repo.list(agent, limit=10)]
-    words: dict[str, Any] = {"query_text": "memory of tea", "touch": False}
+    words: dict[str, Any] = {"keywords": "memory of tea", "touch": False}
 
     def add(_: list[float]) -> None:
         at = next(number)

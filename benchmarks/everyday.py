@@ -95,7 +95,7 @@ def searches(url: str) -> Iterator[dict[str, Search]]:
             "search": ours(profile="five_factor"),
             "search, `durable_touch=False`": ours(profile="five_factor", durable_touch=False),
             "search, `touch=False`": ours(profile="five_factor", touch=False),
-            "search by `hybrid` with a text, `touch=False`": ours(query_text=TEXT, touch=False),
+            "search by `hybrid` with a text, `touch=False`": ours(keywords=TEXT, touch=False),
         }
 
 

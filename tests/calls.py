@@ -65,7 +65,7 @@ def operations(
     """All methods of a repository, about two memories, a forgotten one and one to be approved."""
     new = NewMemory("new 9", id=NEW, embedding=at(9))
     keyed = NewMemory("new 9", key="k", embedding=at(9))
-    judged = [JudgedQuery(at(n), [one], query_text=f"onesecret {n}") for n in range(queries)]
+    judged = [JudgedQuery(at(n), [one], keywords=f"onesecret {n}") for n in range(queries)]
     near: dict[str, Any] = {"min_similarity": 0.5, "more_than": 1}
     query: dict[str, Any] = {"query": at(0)}
     ids: dict[str, Any] = {"memory_ids": [one]}
@@ -197,7 +197,7 @@ class Things(NamedTuple):
         return cls(*(UUID(things[name].split("'")[1]) for name in cls._fields))
 
 
-_HYBRID: dict[str, Any] = {"query_text": "onesecret", "profile": "hybrid"}
+_HYBRID: dict[str, Any] = {"keywords": "onesecret", "profile": "hybrid"}
 _RERANKED = _HYBRID | {"rerank": lambda query, texts: [float(len(text)) for text in texts]}
 _MORE: dict[str, list[dict[str, Any]]] = {
     "context": [_HYBRID | {"teams": ["one"]}, _RERANKED],

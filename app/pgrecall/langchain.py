@@ -165,7 +165,7 @@ class RecallVectorStore(VectorStore):
     def similarity_search_by_vector(
         self, embedding: list[float], k: int = 4, **kwargs: Any
     ) -> list[Document]:
-        """The k best documents for a vector; words need `query_text` beside it."""
+        """The k best documents for a vector; words need `keywords`, too."""
         return _documents(self._either.run(self._scored(embedding, k, kwargs)))
 
     async def asimilarity_search_by_vector(

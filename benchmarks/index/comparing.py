@@ -94,7 +94,7 @@ def searching(
             k=K,
             profile=profile,
             query_entities=question.entities,
-            query_text=question.text if by_words else None,
+            keywords=question.text if by_words else None,
             strategy=strategy,
             touch=False,
             **filters,

@@ -88,8 +88,8 @@ class World:
             "search, metadata": {"metadata": {"a": {"$gte": 2}}},
             "search, where": {"where": self._repo.memories.c.importance > 0.2},
             "search, as of": {"as_of": self._start - timedelta(hours=100)},
-            "search, words": {"query_text": "invoice garden", "profile": "hybrid"},
-            "search, relevance": {"query_text": "invoice garden", "min_relevance": 0.3},
+            "search, words": {"keywords": "invoice garden", "profile": "hybrid"},
+            "search, relevance": {"keywords": "invoice garden", "min_relevance": 0.3},
             "search, teams": {"teams": ["team"]},
             "search, turns": {"expand_session": 2},
         }
@@ -98,7 +98,7 @@ class World:
                 yield f"{what}, {many:,}", partial(self._search, owner, **arguments)
         indexed: dict[str, dict[str, Any]] = {
             "index": {},
-            "index, words": {"query_text": "invoice garden", "profile": "hybrid"},
+            "index, words": {"keywords": "invoice garden", "profile": "hybrid"},
             "index, tags": {"tags": ["draft", "note"]},
         }
         for what, arguments in indexed.items():

@@ -27,12 +27,12 @@ DECLARE
 BEGIN
     profile := coalesce(profile, default_profile());
     min_relevance := coalesce(
-        min_relevance, CASE WHEN query IS NOT NULL OR query_text IS NOT NULL
+        min_relevance, CASE WHEN query IS NOT NULL OR keywords IS NOT NULL
                             THEN (profile_info(profile) ->> 'min_relevance')::float8 END);
     asked := question(@passed@);
     -- A verdict on the memories considered, not a condition, so that a rank index finds the same.
     asked.options := array_remove(array_remove(asked.options, 'min_relevance'), 'min_score');
-    query_text := asked.asked_words;
+    keywords := asked.asked_words;
     query_entities := asked.asked_entities;
     metadata := asked.contained;
     PERFORM require_diversity(diversity);

@@ -21,12 +21,12 @@ DECLARE
     floor float8 := min_relevance;
     searched text := agent;
 BEGIN
-    IF query IS NOT NULL OR query_text IS NOT NULL THEN
+    IF query IS NOT NULL OR keywords IS NOT NULL THEN
         min_relevance := coalesce(floor, 0);
     END IF;
     profile := coalesce(profile, default_profile());
     asked := question(@passed@);
-    query_text := asked.asked_words;
+    keywords := asked.asked_words;
     query_entities := asked.asked_entities;
     metadata := asked.contained;
     described := format(
@@ -124,8 +124,8 @@ BEGIN
                    ORDER BY t.weight DESC, t.term), '[]')
           FROM agent_memories m, LATERAL (
                 SELECT w.*, nullif(sum(w.weight) OVER (), 0) AS total
-                  FROM term_weights(m.agent_id, query_text, true, asked.owners, as_of) w) t
-         WHERE m.agent_id = own.agent_id AND m.id = memory_id AND query_text IS NOT NULL
+                  FROM term_weights(m.agent_id, keywords, true, asked.owners, as_of) w) t
+         WHERE m.agent_id = own.agent_id AND m.id = memory_id AND keywords IS NOT NULL
            AND 'keyword' = ANY (asked.options));
     RETURN NEXT;
 END

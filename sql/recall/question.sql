@@ -62,15 +62,15 @@ BEGIN
     IF facts @? '$.signals[*] ? (@.name == "entity_overlap")' THEN
         SELECT n.entities, n.names INTO asked_entities, asked_names
           FROM asked_names(owners, asked_entities, CASE WHEN query_entities IS NULL
-                                                        THEN query_text END,
+                                                        THEN keywords END,
                            facts ? 'subjects_named') n;
         named := asked_names > 0;
         facts := facts || jsonb_build_object('names', asked_names);
     END IF;
-    worded := query_text IS NOT NULL
+    worded := keywords IS NOT NULL
         AND (facts @? '$.signals[*] ? (@.name == "keyword")' OR min_relevance IS NOT NULL
              OR facts ? 'min_relevance');
-    asked_words := CASE WHEN worded THEN query_text END;
+    asked_words := CASE WHEN worded THEN keywords END;
     IF facts ? 'redistribute' THEN  -- the statement does it for a text without any term
         weighed := redistributed(facts, weighed, array_remove(ARRAY[
             CASE WHEN query IS NULL THEN 'similarity' END,

@@ -33,7 +33,7 @@ BEGIN
     END IF;
     asked := question(@passed@);
     asked.options := diverse_options(asked.options, diversity, k, expand_session);
-    query_text := asked.asked_words;
+    keywords := asked.asked_words;
     query_entities := asked.asked_entities;
     metadata := asked.contained;
     sources := index_sources(strategy, asked.owners, asked.moment, asked.facts, asked.weighed,
@@ -195,7 +195,7 @@ CREATE OR REPLACE FUNCTION linked_memories(
 DECLARE
     asked record := question(@passed@);
 BEGIN
-    query_text := asked.asked_words;
+    keywords := asked.asked_words;
     query_entities := asked.asked_entities;
     metadata := asked.contained;
     FOREACH agent IN ARRAY asked.owners LOOP

@@ -19,7 +19,7 @@ BEGIN
     profile := coalesce(profile, default_profile());
     asked := question(@passed@);
     asked.options := diverse_options(asked.options, diversity, k, expand_session);
-    query_text := asked.asked_words;
+    keywords := asked.asked_words;
     query_entities := asked.asked_entities;
     metadata := asked.contained;
     sources := index_sources(strategy, asked.owners, asked.moment, asked.facts, asked.weighed,

@@ -20,7 +20,7 @@ SELECT true AS is_asked
             ELSE 1::float8 END AS weights_in_use --? redistributes by_words naming
   FROM (SELECT 1) one_row
  CROSS JOIN (
-       SELECT EXISTS (SELECT FROM pgrecall.query_terms(:query_text::text)) AS has_terms
+       SELECT EXISTS (SELECT FROM pgrecall.query_terms(:keywords::text)) AS has_terms
        OFFSET 0) counting --? words
  CROSS JOIN LATERAL pgrecall.named_entities((:all_owners::text[])[1], :naming_text::text,
        :subjects_named, (:all_owners::text[])[2:]) named --? naming !given_names

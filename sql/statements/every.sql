@@ -28,7 +28,7 @@ SELECT agent_memories.agent_id, agent_memories.id
             )
     ON memory_usage.memory_id = agent_memories.id --? usage
    AND (memory_usage.agent_id = agent_memories.agent_id) --? usage teams
-  FULL JOIN (pgrecall.keyword_shares(:whole_owners::text[], :query_text::text,
+  FULL JOIN (pgrecall.keyword_shares(:whole_owners::text[], :keywords::text,
                  :worded_owners::text[], :as_of::timestamptz) words
              JOIN (SELECT 1) one_share ON CASE WHEN words.memory_id IS NULL THEN 0 ELSE 1 END = 1)
     ON words.memory_id = agent_memories.id --? words

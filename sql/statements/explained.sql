@@ -7,7 +7,7 @@ SELECT agent_memories.agent_id, agent_memories.id, :score AS score
        AS unmet_comparison --? compared
   FROM (SELECT owner.agent_id, :id::uuid AS id FROM unnest(:all_owners::text[]) owner(agent_id)) one
   :looked_up
-  LEFT JOIN pgrecall.keyword_shares(:all_owners::text[], :query_text::text, :worded_owners::text[],
+  LEFT JOIN pgrecall.keyword_shares(:all_owners::text[], :keywords::text, :worded_owners::text[],
                 :as_of::timestamptz) words
     ON words.memory_id = agent_memories.id --? words
    AND (words.agent_id = agent_memories.agent_id) --? words teams

@@ -5,7 +5,7 @@ SELECT agent_memories.agent_id, agent_memories.id, :score AS score
      , one.steps
   FROM near one
   :looked_up
-  LEFT JOIN pgrecall.keyword_shares(:all_owners::text[], :query_text::text, :worded_owners::text[],
+  LEFT JOIN pgrecall.keyword_shares(:all_owners::text[], :keywords::text, :worded_owners::text[],
                 :as_of::timestamptz) words
     ON words.memory_id = agent_memories.id --? words
    AND (words.agent_id = agent_memories.agent_id) --? words teams

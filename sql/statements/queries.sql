@@ -1,6 +1,6 @@
 -- The queries, each given as a memory, whose type of embeddings is theirs; tokens: how many names
 -- stand for its entities.
-SELECT given.turn AS number, given.embedding AS query, given.content AS query_text
+SELECT given.turn AS number, given.embedding AS query, given.content AS keywords
      , pgrecall.known_as((:all_owners::text[])[1], given.entities,
            (:all_owners::text[])[2:]) AS query_entities --? named
      , coalesce(given.tokens, cardinality(given.entities)) AS names --? named

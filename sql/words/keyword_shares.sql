@@ -3,7 +3,7 @@
 -- ROWS is less than the planner ever expects of an owner's memories (200, where statistics do not
 -- name the owner), so that a search hashes these rows and not the memories with their embeddings.
 CREATE OR REPLACE FUNCTION keyword_shares(
-    owners text[], query_text text, others text[] DEFAULT '{}', moment timestamptz DEFAULT NULL)
+    owners text[], keywords text, others text[] DEFAULT '{}', moment timestamptz DEFAULT NULL)
     RETURNS TABLE (agent_id text, memory_id uuid, share float8, coverage float8)
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 100
     SET search_path FROM CURRENT
@@ -14,7 +14,7 @@ DECLARE
     total bigint;
     asked_for text[];
 BEGIN
-    asked_for := ARRAY(SELECT q.term FROM query_terms(query_text) q);
+    asked_for := ARRAY(SELECT q.term FROM query_terms(keywords) q);
     IF asked_for = '{}' THEN
         RETURN;
     END IF;

@@ -1,7 +1,7 @@
-CREATE OR REPLACE FUNCTION query_terms(query_text text) RETURNS TABLE (term text)
+CREATE OR REPLACE FUNCTION query_terms(keywords text) RETURNS TABLE (term text)
     LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 8
 BEGIN ATOMIC
-    SELECT word.lexeme FROM unnest(lexemes(query_text)) word
+    SELECT word.lexeme FROM unnest(lexemes(keywords)) word
      ORDER BY word.positions[1], word.lexeme
      LIMIT 1000;
 END;

@@ -4,7 +4,7 @@
 -- Without exact, it returns no rows behind a policy. A rank index then answers no query with words
 -- (see rank_candidates), and each term would take a scan of the owner's memories.
 CREATE OR REPLACE FUNCTION term_weights(
-    agent text, query_text text, exact boolean DEFAULT true, others text[] DEFAULT '{}',
+    agent text, keywords text, exact boolean DEFAULT true, others text[] DEFAULT '{}',
     moment timestamptz DEFAULT NULL)
     RETURNS TABLE (term text, memories bigint, weight float8, idf float8)
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 8
@@ -19,7 +19,7 @@ BEGIN
     IF NOT exact AND row_security_active('agent_memories') THEN
         RETURN;
     END IF;
-    asked := ARRAY(SELECT q.term FROM query_terms(query_text) q);
+    asked := ARRAY(SELECT q.term FROM query_terms(keywords) q);
     IF NOT exact THEN
         SELECT r.common_terms, r.term_memories INTO known, total FROM rank_indexes r
          WHERE r.agent_id = agent;

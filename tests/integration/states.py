@@ -124,14 +124,14 @@ SEARCHED: dict[str, dict[str, Any]] = {
         for profile in ("five_factor", "last_access")
         for strategy in ("exact", "index")
     },
-    "words exact": {"query_text": "tea milk", "strategy": "exact"},
-    "words index": {"query_text": "tea milk", "strategy": "index"},
+    "words exact": {"keywords": "tea milk", "strategy": "exact"},
+    "words index": {"keywords": "tea milk", "strategy": "index"},
     "metadata": {"metadata": {"a": {"$gte": 5}}},
     "text": {"text": "tea"},
     "expand": {"expand": 1},
-    "expand_session": {"query_text": "tea", "expand_session": 2},
-    "teams": {"query_text": "tea", "teams": ["one"]},
-    "min_relevance": {"query_text": "tea", "min_relevance": 0.1},
+    "expand_session": {"keywords": "tea", "expand_session": 2},
+    "teams": {"keywords": "tea", "teams": ["one"]},
+    "min_relevance": {"keywords": "tea", "min_relevance": 0.1},
 }
 
 
@@ -141,9 +141,9 @@ def searching(asked: dict[str, Any]) -> More:
 
 MORE: dict[str, More] = {
     **{f"search {name}": searching(asked) for name, asked in SEARCHED.items()},
-    "search words alone": lambda r, ids, at: r.search("one", query_text="tea milk"),
+    "search words alone": lambda r, ids, at: r.search("one", keywords="tea milk"),
     "context diversity": lambda r, ids, at: r.context(
-        "one", at(3), query_text="tea", diversity=0.3, max_similarity=0.9
+        "one", at(3), keywords="tea", diversity=0.3, max_similarity=0.9
     ),
     "list tags total": lambda r, ids, at: r.list("one", tags=["draft"], total=True),
     "list min_trust": lambda r, ids, at: r.list("one", order="retrieval_count", min_trust=0.1),
@@ -198,7 +198,7 @@ SCRIPTS = {
 
 
 def queries(ids: list[UUID], at: Direction) -> list[JudgedQuery]:
-    return [JudgedQuery(at(n), [ids[n]], query_text="tea milk") for n in range(10)]
+    return [JudgedQuery(at(n), [ids[n]], keywords="tea milk") for n in range(10)]
 
 
 @dataclass(frozen=True)

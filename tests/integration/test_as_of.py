@@ -280,14 +280,14 @@ def test_dates_in_the_text_are_found_unless_told_otherwise(mine: Owner) -> None:
     def period(**given: Any) -> object:
         return mine.search(NORTH, as_of=as_of, **given).query_time
 
-    assert period(query_text=asked) == week
-    assert period(query_text=asked, dates="auto") == week
-    assert period(query_text=asked, dates="off") is None
-    assert period(query_text=asked, profile="five_factor") is None  # it does not weigh time
-    assert period(query_text=asked, dates="auto", query_time=WEEK) == WEEK
-    assert period(query_text="Was war letzte Woche?", dates="de") == week
+    assert period(keywords=asked) == week
+    assert period(keywords=asked, dates="auto") == week
+    assert period(keywords=asked, dates="off") is None
+    assert period(keywords=asked, profile="five_factor") is None  # it does not weigh time
+    assert period(keywords=asked, dates="auto", query_time=WEEK) == WEEK
+    assert period(keywords="Was war letzte Woche?", dates="de") == week
     assert period(dates="auto") is None
-    assert period(query_text="What does Ines drink?", dates="auto") is None
+    assert period(keywords="What does Ines drink?", dates="auto") is None
 
 
 @pytest.fixture

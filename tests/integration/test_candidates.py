@@ -38,12 +38,12 @@ DECAYING = Profile(
 )
 PROFILES = [*profiles.BUILT_IN.values(), DECAYING]
 QUESTIONS: dict[str, dict[str, Any]] = {
-    "words and a vector": about(query_text="great fire and rain"),
-    "words alone": about(query=None, query_text="tea with Zoë"),
-    "stop words": about(query_text="the"),
+    "words and a vector": about(keywords="great fire and rain"),
+    "words alone": about(query=None, keywords="tea with Zoë"),
+    "stop words": about(keywords="the"),
     "neither": about(query=None),
-    "names": about(query_entities=["Ann", "Zoë"], query_text="Ann"),
-    "teams": about(teams=TEAMS, query_text="dancing"),
+    "names": about(query_entities=["Ann", "Zoë"], keywords="Ann"),
+    "teams": about(teams=TEAMS, keywords="dancing"),
     "a period": about(query_time=(before(60), before(30)), as_of=before(10)),
     "filters": about(min_similarity=0.1, memory_types=["episodic", "note"]),
     "nothing passes": about(memory_types=["none"]),
@@ -192,7 +192,7 @@ def test_what_has_no_more_of_a_signal_than_its_nth_memory_is_no_candidate(
         ],
     )
     repo.add(agent, NewMemory("The tram.", embedding=at(90), importance=0.4))
-    found = candidates(repo, agent, at(30.2), query_text="tram", profile=profile, n=5, k=2)
+    found = candidates(repo, agent, at(30.2), keywords="tram", profile=profile, n=5, k=2)
     assert {one.memory.content for one in found.memories} == {
         *(f"Number {n}." for n in (0, 1, 2, 29, 30, 31, 32)),
         "The tram.",
@@ -204,9 +204,7 @@ def test_what_has_no_more_of_a_signal_than_its_nth_memory_is_no_candidate(
 def test_candidates_say_which_terms_they_have(repo: MemoryRepository, agent: str) -> None:
     both = repo.add(agent, NewMemory("The rain dances on the fires.", embedding=at(0)))
     none = repo.add(agent, NewMemory("Snow.", embedding=at(1)))
-    found = candidates(
-        repo, agent, at(0), query_text="fire, rain and nothing else", profile="hybrid"
-    )
+    found = candidates(repo, agent, at(0), keywords="fire, rain and nothing else", profile="hybrid")
     assert {one.memory.id: one.terms for one in found.memories} == {
         both: ["fire", "rain"],
         none: [],

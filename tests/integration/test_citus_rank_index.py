@@ -102,7 +102,7 @@ def packed(repo: MemoryRepository, **arguments: Any) -> Answer:
 
 
 ALL: dict[str, Any] = {"as_of": NOW, "touch": False, "strategy": "index"}
-WORDS: dict[str, Any] = {"query_text": "memory 17 or 3", "profile": "hybrid"}
+WORDS: dict[str, Any] = {"keywords": "memory 17 or 3", "profile": "hybrid"}
 QUESTIONS: dict[str, Callable[[MemoryRepository], Answer]] = {
     "meaning": partial(searched, profile="five_factor"),
     "words": partial(searched, **WORDS),

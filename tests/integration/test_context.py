@@ -262,7 +262,7 @@ def test_hits_and_their_order_are_those_of_a_search(repo: MemoryRepository, agen
     several: list[dict[str, Any]] = [
         *({}, {"profile": "trust"}, {"profile": profiles.tiered}, {"min_similarity": 0.35}),
         *({"tags": ["even"]}, {"text": "tea -cup"}, {"where": [mine, text("importance > 0.2")]}),
-        *({"profile": "hybrid", "query_text": "a cup"}, {"as_of": before(3.5)}),
+        *({"profile": "hybrid", "keywords": "a cup"}, {"as_of": before(3.5)}),
         {"weights": {"similarity": 0.6, "usefulness": 0.4}},
         {"profile": "trust_stored"},
     ]

@@ -167,11 +167,11 @@ def test_entities_of_the_text_beside_a_vector_count(mine: Owner) -> None:
         return hit.signals["entity_overlap"]
 
     both = "What does Sarah think about React?"
-    assert overlap(NORTH, query_text=both) == 1
-    assert overlap(None, query_text=both) == 1
-    assert overlap(NORTH, query_text="tea") == overlap("tea", query_text=both) == 0
-    assert overlap(NORTH, query_text=both, query_entities=["Sarah", "Vue"]) == 0.5
-    explained = mine.explain(id_, NORTH, query_text=both, profile="tiered")
+    assert overlap(NORTH, keywords=both) == 1
+    assert overlap(None, keywords=both) == 1
+    assert overlap(NORTH, keywords="tea") == overlap("tea", keywords=both) == 0
+    assert overlap(NORTH, keywords=both, query_entities=["Sarah", "Vue"]) == 0.5
+    explained = mine.explain(id_, NORTH, keywords=both, profile="tiered")
     assert explained.hit.signals["entity_overlap"] == 1
 
 

@@ -116,10 +116,10 @@ QUESTIONS = {
     "text with entities": JudgedQuery("milk for Ann", (), query_entities=["Bob", "Zoë", "Bob"]),
     "text without entities": JudgedQuery("fire and Zoë", (), query_entities=[]),
     "vector": JudgedQuery(VECTOR, ()),
-    "vector with words": JudgedQuery(VECTOR, (), query_text="dancing with Bob in 東京"),
+    "vector with words": JudgedQuery(VECTOR, (), keywords="dancing with Bob in 東京"),
     "vector with entities": JudgedQuery(VECTOR, (), query_entities=["Ann", "Nemo"]),
     "nothing": JudgedQuery(None, ()),
-    "words alone": JudgedQuery(None, (), query_text="tea and rain", query_entities=["Bob"]),
+    "words alone": JudgedQuery(None, (), keywords="tea and rain", query_entities=["Bob"]),
     "text with a period": JudgedQuery("tea", (), query_time=(before(60), before(30))),
     "a period alone": JudgedQuery(None, (), query_time=(before(15), before(13))),
 }
@@ -195,7 +195,7 @@ def ranks_of_search(
         owner,
         query.query,
         profile=profile,
-        query_text=query.query_text,
+        keywords=query.keywords,
         query_entities=query.query_entities,
         query_time=query.query_time,
         k=EVERYTHING,
@@ -231,7 +231,7 @@ SOME = ("text", "vector with words", "nothing")
 FEW = [profiles.trust, profiles.hybrid, profiles.last_access, DERIVED[3], DERIVED[-1]]
 
 
-BOTH = {"both": JudgedQuery("milk for Ann", (), query_text="dancing with Bob")}
+BOTH = {"both": JudgedQuery("milk for Ann", (), keywords="dancing with Bob")}
 FLOORS = {"min_similarity": 0.5137, "min_score": 0.3, "as_of": NOW}
 MOMENT_CASES: dict[str, tuple[Asked, dict[str, Any], list[Profile]]] = {
     "one moment": (QUESTIONS, {"as_of": NOW}, RANKED),
@@ -305,7 +305,7 @@ def test_a_reranker_is_compared_with_the_order_by_score(
     ids = shared_repo.add_many(
         agent, [NewMemory(f"tea {n}", embedding=at(10 * n)) for n in range(8)]
     )
-    queries = [JudgedQuery(NORTH, [id_], query_text="tea") for id_ in ids]
+    queries = [JudgedQuery(NORTH, [id_], keywords="tea") for id_ in ids]
     trust, meaning = profiles.trust, DERIVED[0]
 
     def last(query: str, texts: list[str]) -> list[float]:
@@ -346,7 +346,7 @@ def test_a_tuning_judges_both_profiles_after_the_reranker(
     ids = shared_repo.add_many(
         agent, [NewMemory(f"tea {n}", embedding=at(5 * n)) for n in range(12)]
     )
-    queries = [JudgedQuery(NORTH, [id_], query_text=f"tea {n}") for n, id_ in enumerate(ids)]
+    queries = [JudgedQuery(NORTH, [id_], keywords=f"tea {n}") for n, id_ in enumerate(ids)]
 
     def exact(query: str, texts: list[str]) -> list[float]:
         return [float(text == query) for text in texts]
@@ -651,7 +651,7 @@ def answers(module_engine: Engine) -> tuple[MemoryRepository, list[JudgedQuery]]
         JudgedQuery(
             [dice.gauss(0.4, 1) for _ in range(DIMENSIONS)],
             dice.sample(ids, 0 if number % 3 == 0 else dice.randint(1, 3)),
-            query_text=" ".join([*dice.choices(FLOOR_WORDS, k=3), "nobodyhasit"]),
+            keywords=" ".join([*dice.choices(FLOOR_WORDS, k=3), "nobodyhasit"]),
             as_of=None if number % 2 else before(20),
         )
         for number in range(18)
@@ -675,7 +675,7 @@ def test_floors_are_what_searches_with_them_return(
     for floor in (0.0, 0.2, 0.35, 0.5, 0.7):
         silent, lost, recalls = 0, 0, []
         for query in queries:
-            asked: dict[str, Any] = {"query_text": query.query_text, "as_of": query.as_of or NOW}
+            asked: dict[str, Any] = {"keywords": query.keywords, "as_of": query.as_of or NOW}
             asked |= {"k": 5, "profile": profile, "min_relevance": floor, "touch": False}
             hits = repo.search(AGENT, query.query, **asked, **everything)
             if relevant := set(query.relevant):

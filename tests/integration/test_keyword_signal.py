@@ -106,22 +106,22 @@ def test_the_signal_is_the_weight_of_the_terms_it_has_as_a_share_of_all(told: Ow
     """At any time, by any strategy, and in psql."""
     asked: dict[str, Any] = {"profile": ALONE, "touch": False}
     for query in QUERIES:
-        hits = told.search(query_text=query, **asked)
+        hits = told.search(keywords=query, **asked)
         assert shares(hits) == expected(query, CORPUS)
         scores = [hit.score for hit in hits]
         assert scores == sorted(scores, reverse=True) == [hit.signals["keyword"] for hit in hits]
 
     later = NOW + timedelta(days=36_500)
-    assert shares(told.search(query_text="tea lamp", as_of=later, **asked)) == expected(
+    assert shares(told.search(keywords="tea lamp", as_of=later, **asked)) == expected(
         "tea lamp", CORPUS
     )
     full = [one for one in CORPUS if {"tea", "lamp"} <= terms(one)]
-    hits = told.search(query_text="tea lamp", min_score=1.0, **asked)
+    hits = told.search(keywords="tea lamp", min_score=1.0, **asked)
     assert sorted(contents(hits)) == sorted(full)
     assert {hit.score for hit in hits} == {1.0}
     rows = told.sql(
         "SELECT content, signals -> 'keyword' FROM pgrecall.recall("
-        ":agent, query_text => 'tea lamp', profile => 'hybrid')"
+        ":agent, keywords => 'tea lamp', profile => 'hybrid')"
     )
     assert dict(rows) == expected("tea lamp", CORPUS)
 
@@ -145,7 +145,7 @@ def test_each_owner_weighs_by_its_own_memories(
         owners = ((repo, name), (repo, f"{name}!"), (repo.teams, name), (repo.teams, f"{name}-b"))
         for (of, owner), several in zip(owners, stored, strict=True):
             of.add_many(owner, list(map(plain, several)))
-        asked: dict[str, Any] = {"query_text": query, "profile": ALONE, "k": 50}
+        asked: dict[str, Any] = {"keywords": query, "profile": ALONE, "k": 50}
         teams = [name, f"{name}-b", name]
 
         together = repo.search(name, teams=teams, touch=False, **asked)
@@ -181,7 +181,7 @@ def test_memories_that_are_left_out_count_for_the_weights(mine: Owner) -> None:
         told.sql(f"{update} AND content = :gone", gone=gone)
 
         asked: dict[str, Any] = {"profile": ALONE, "touch": False, "as_of": NOW.replace(2027)}
-        hits = told.search(None, query_text="tea lamp", **asked)
+        hits = told.search(None, keywords="tea lamp", **asked)
 
         counted = [one for one in CORPUS if one != gone or "created_at" not in change]
         wanted = {one: share("tea lamp", one, counted) for one in CORPUS if one != gone}
@@ -199,7 +199,7 @@ def test_a_long_memory_has_less_of_the_signal(mine: Owner) -> None:
             wanted[one] = of_terms / (1 - b + b * max(bytes_ / pivot, 1))
             scored = score(profile, {"keyword": of_terms, "bytes": bytes_})
             assert scored.score == pytest.approx(wanted[one])
-        hits = mine.search(query_text="tea lamp", profile=profile, touch=False)
+        hits = mine.search(keywords="tea lamp", profile=profile, touch=False)
         assert shares(hits) == pytest.approx(wanted, abs=EXACT)
 
 
@@ -225,7 +225,7 @@ def test_the_score_is_the_weighted_sum_under_any_weights(
     ]
     for chosen, query in product(every_weight, ("tea lamp", "brick 3.5", STOP_WORDS, None)):
         used = MIXED if chosen is None else MIXED.with_weights(**chosen)
-        hits = mine.search(NORTH, query_text=query, weights=chosen, **asked)
+        hits = mine.search(NORTH, keywords=query, weights=chosen, **asked)
         by_content = {hit.memory.content: hit for hit in hits}
         assert len(hits) == len(placed)
         for number, one in enumerate(CORPUS):
@@ -242,7 +242,7 @@ def test_the_score_is_the_weighted_sum_under_any_weights(
 @pytest.mark.usefixtures("placed")
 def test_explain_tells_of_each_term(mine: Owner) -> None:
     for query in ("tea lamp 4711", "Dancing café the", STOP_WORDS):
-        asked: dict[str, Any] = {"query_text": query, "profile": "hybrid", "as_of": NOW}
+        asked: dict[str, Any] = {"keywords": query, "profile": "hybrid", "as_of": NOW}
         weighed = weights(query, CORPUS)
         for hit in mine.search(NORTH, k=50, touch=False, **asked):
             why = mine.explain(hit.memory.id, NORTH, k=3, **asked)
@@ -268,7 +268,7 @@ def test_the_text_that_is_embedded_is_what_words_are_compared_with(
 
     def found(query: Any, text: str | None = None) -> list[ScoredMemory]:
         asked: dict[str, Any] = {"profile": MIXED, "as_of": NOW.replace(2030), "touch": False}
-        hits: list[ScoredMemory] = mine.search(query, query_text=text, **asked)
+        hits: list[ScoredMemory] = mine.search(query, keywords=text, **asked)
         return hits
 
     by_text = found("tea lamp")
@@ -287,7 +287,7 @@ def test_the_first_1000_terms_of_a_query_and_100_000_characters_of_a_text_count(
 ) -> None:
     mine.add_many([plain(f"z{number}z") for number in (0, 999, 1000)])
     query = " ".join(f"z{number}z z0z" for number in range(1001))
-    found = shares(mine.search(query_text=query, profile=ALONE, touch=False))
+    found = shares(mine.search(keywords=query, profile=ALONE, touch=False))
     assert found == pytest.approx({"z0z": 0.5, "z999z": 0.5, "z1000z": 0}, abs=EXACT)
 
     filler = "the " * 24_998
@@ -296,5 +296,5 @@ def test_the_first_1000_terms_of_a_query_and_100_000_characters_of_a_text_count(
     mine.other.add_many([plain(within), plain(beyond)])
     asked: dict[str, Any] = {"profile": Profile("words", {Keyword(b=0): 1.0}), "touch": False}
     for text, score_of_both in (("tea lamp", 0.5), (f"{'the ' * 25_000}tea", 0.0)):
-        hits = mine.other.search(query_text=text, **asked)
+        hits = mine.other.search(keywords=text, **asked)
         assert [hit.score for hit in hits] == pytest.approx([score_of_both] * 2, abs=EXACT)

@@ -114,7 +114,7 @@ def rankings(engine: Engine) -> list[Any]:
             owner,
             whole_vector(dice),
             k=100,
-            query_text=" ".join(dice.choices(WORDS, k=2)),
+            keywords=" ".join(dice.choices(WORDS, k=2)),
             profile=profile,
             as_of=AS_OF,
             include_invalid=True,

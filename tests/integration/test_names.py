@@ -30,7 +30,7 @@ def known(mine: Owner) -> Owner:
 @pytest.mark.parametrize("entity", NAMES)
 def test_a_name_is_found_however_it_is_spelled(known: Owner, entity: str) -> None:
     for text in NAMES[entity]:
-        hits = known.search(None, query_text=text, profile="tiered", touch=False)
+        hits = known.search(None, keywords=text, profile="tiered", touch=False)
         named = {hit.memory.entities[0] for hit in hits if hit.signals["entity_overlap"] == 1}
         assert named == ({entity} if entity else set()), text
 
@@ -52,7 +52,7 @@ def test_an_alias_counts_as_its_entity_and_in_filters(known: Owner) -> None:
     }
     # One name of two entities takes nothing away from either.
     known.names.alias("Kate", "Muhammad")
-    hits = known.search(None, query_text="Where is Kate?", profile="tiered", touch=False)
+    hits = known.search(None, keywords="Where is Kate?", profile="tiered", touch=False)
     assert sorted(hit.signals["entity_overlap"] for hit in hits) == [0, 1, 1, 1]
     assert known.names.remove("kate", "Muhammad") == 1
     assert known.names.remove("Kate") == 1
@@ -64,7 +64,7 @@ def test_a_title_that_many_have_names_none_of_them(mine: Owner) -> None:
     mine.add_many([north(f"{n}", entities=[f"Captain {name}"]) for n, name in enumerate("ABCD")])
 
     def named(text: str) -> int:
-        hits = mine.search(None, query_text=text, profile="tiered", touch=False)
+        hits = mine.search(None, keywords=text, profile="tiered", touch=False)
         return sum(hit.signals["entity_overlap"] > 0 for hit in hits)
 
     assert named("Where is the Captain?") == 0
@@ -76,7 +76,7 @@ def test_the_subject_of_a_memory_counts_where_the_profile_says_so(mine: Owner) -
 
     def overlaps(profile: str) -> dict[str, float]:
         hits = mine.search(
-            [1.0, 0.5] + [0.0] * 6, query_text="what did Ada tell Bob", profile=profile
+            [1.0, 0.5] + [0.0] * 6, keywords="what did Ada tell Bob", profile=profile
         )
         return {hit.memory.content: hit.signals["entity_overlap"] for hit in hits}
 
@@ -90,7 +90,7 @@ def test_more_names_than_are_written_out_count_as_well(mine: Owner) -> None:
     mine.add(north("some", entities=[*people[:3], "Nobody"]))
     mine.add(north("of the last", entities=people[-2:], subject=people[0]))
 
-    hits = mine.search(None, query_text=" and ".join(people), touch=False)
+    hits = mine.search(None, keywords=" and ".join(people), touch=False)
 
     overlaps = {hit.memory.content: hit.signals["entity_overlap"] for hit in hits}
     assert overlaps == pytest.approx({"all": 1, "some": 3 / 7, "of the last": 3 / 7}, abs=1e-12)

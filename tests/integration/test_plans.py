@@ -287,7 +287,7 @@ def test_a_search_is_one_flat_expression_over_rows_found_by_key(
 def test_no_plan_hashes_the_memories(large: Engine) -> None:
     """With their vectors: of a large agent they would not fit, and be written to disk."""
     for profile, planned in product((profiles.hybrid, profiles.five_factor), EACH_WAY):
-        [plan] = plans(large, searching(profile, "plain", query_text="memory 7"), planned)
+        [plan] = plans(large, searching(profile, "plain", keywords="memory 7"), planned)
 
         hashed = [one for one in ranked(plan) if one["Node Type"] == "Hash"]
         assert hashed
@@ -304,7 +304,7 @@ def test_no_plan_of_a_young_database_compares_all_with_all(server_url: str, temp
             MemoryRepository(young).count(AGENT)
             for name, planned in product(("plain", "teams"), EACH_WAY):
                 for profile in (profiles.hybrid, profiles.trust, WORDS):
-                    search = searching(profile, name, query_text="memory 7")
+                    search = searching(profile, name, keywords="memory 7")
                     [plan] = plans(young, search, planned)
                     joins = [one["Node Type"] for one in ranked(plan) if "Join Type" in one]
                     assert len(joins) == 1 + (profile is profiles.hybrid)
@@ -318,7 +318,7 @@ def test_no_plan_of_a_young_database_compares_all_with_all(server_url: str, temp
 def test_an_evaluation_joins_counters_and_words_in_full(large: Engine) -> None:
     """A left join could compare all with all by a plan from before there were statistics."""
     query = [random.Random(0).gauss() for _ in range(DIMENSIONS)]
-    queries = [JudgedQuery(query, [UUID(int=1)], query_text="memory 7")] * 2
+    queries = [JudgedQuery(query, [UUID(int=1)], keywords="memory 7")] * 2
 
     def evaluate(repo: MemoryRepository) -> None:
         repo.evaluation.evaluate(AGENT, queries, profiles=[profiles.trust])
@@ -459,7 +459,7 @@ MEMORIES = 100
 SEARCHED: dict[str, dict[str, Any]] = {
     "search": {},
     "search, not counted": {"touch": False},
-    "search by words": {"query_text": "tea"},
+    "search by words": {"keywords": "tea"},
     "search, filtered": {"tags": ["draft"], "tiers": ["short"]},
     "search, metadata": {"metadata": {"a": {"$gte": 5}}},
     "search, as of": {"as_of": datetime(2030, 1, 1, tzinfo=UTC)},
@@ -604,12 +604,12 @@ def _use(repo: MemoryRepository) -> None:
     repo.add_many("ann", [north(f"milk {n}") for n in range(20)])
     repo.upsert("ann", NewMemory("coffee", key="drink", embedding=NORTH))
     second = repo.supersede("ann", first, north("no tea"))
-    repo.search("ann", NORTH, query_text="tea milk")
-    repo.explain("ann", second, NORTH, query_text="tea milk")
+    repo.search("ann", NORTH, keywords="tea milk")
+    repo.explain("ann", second, NORTH, keywords="tea milk")
     repo.invalidate("ann", [second])
     repo.maintenance.run(RetentionPolicy.grace(), agent_id="ann")
     repo.rank_indexes.build(agent_id="ann", at_least=1)
-    repo.search("ann", NORTH, query_text="tea milk", strategy="index")
+    repo.search("ann", NORTH, keywords="tea milk", strategy="index")
 
 
 def test_a_server_that_compiles_cheap_statements_is_told_not_to(

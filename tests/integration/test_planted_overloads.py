@@ -248,12 +248,12 @@ def test_no_statement_on_an_engine_of_a_caller_calls_what_was_planted(
             filters: dict[str, Any] = {"tags": ["a"], "metadata": {"a": {"$in": [1]}}}
             assert repo.get("a", memory_id) is not None
             assert repo.list("a", **filters, total=True).total == 1
-            assert repo.search("a", NORTH, query_text="tea", query_entities=["x"], **filters)
+            assert repo.search("a", NORTH, keywords="tea", query_entities=["x"], **filters)
             assert repo.context("a", NORTH, max_tokens=99, max_similarity=0.9).packed
             assert repo.explain("a", memory_id, NORTH).hit.memory.id == memory_id
             assert repo.history("a", memory_id)
             judged = [
-                JudgedQuery(at(degrees), [memory_id], query_text="tea") for degrees in range(10)
+                JudgedQuery(at(degrees), [memory_id], keywords="tea") for degrees in range(10)
             ]
             repo.evaluation.evaluate("a", judged)
             repo.evaluation.tune("a", judged)

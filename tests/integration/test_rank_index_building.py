@@ -508,7 +508,7 @@ def test_a_change_of_the_language_beside_a_build_leaves_an_index_that_knows_no_w
     assert own_site.values("SELECT term_memories FROM pgrecall.rank_indexes") == [None]
     assert due(repo) == "its words are those of a former language, not used"
     assert_as_exact(repo)
-    asked: dict[str, Any] = {"query_text": "the memory 7", "profile": "hybrid"}
+    asked: dict[str, Any] = {"keywords": "the memory 7", "profile": "hybrid"}
     for strategy in ("exact", "index"):  # the second after maintenance
         through = repo.search(A, at(50), strategy="index", touch=False, **asked)
         assert (through.strategy, ids(through)) == (strategy, found(repo, at(50), "exact", **asked))

@@ -211,7 +211,7 @@ def test_what_was_used_is_found_wherever_it_was(site: Site, asked: dict[str, Any
     recall = (
         "SELECT id FROM pgrecall.recall(%s, %s, profile => %s, strategy => 'index', weights => %s)"
     )
-    worded: dict[str, Any] = {"profile": "hybrid", "query_text": "memory 17"}
+    worded: dict[str, Any] = {"profile": "hybrid", "keywords": "memory 17"}
     for used in (filled[:30], filled):
         site.repo.touch(A, used)
         assert site.used(index) == sorted(used)
@@ -309,7 +309,7 @@ def test_what_was_written_and_changed_is_found_by_the_index(site: Site, by: str)
     assert {new, replaced} <= {*site.positions(index)}
     repo = site.another()
     assert found(repo, NORTH, "index", k=2, **BY_MEANING) == [replaced, new]
-    worded = {"query_text": "paragraph", "profile": "hybrid"}
+    worded = {"keywords": "paragraph", "profile": "hybrid"}
     assert found(repo, at(180), "index", k=1, **worded) == [replaced]
     assert_as_exact(repo)
 

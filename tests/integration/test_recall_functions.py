@@ -89,23 +89,23 @@ def contents(rows: Rows) -> list[str]:
 HALVES = {"similarity": 0.5, "importance": 0.5}
 ASKED: tuple[dict[str, Any], ...] = (
     {},
-    {"query_text": "great fire"},
-    {"teams": [TEAM], "query_text": "tea"},
+    {"keywords": "great fire"},
+    {"teams": [TEAM], "keywords": "tea"},
     {"tiers": ["long"], "memory_types": ["fact"], "min_trust": 0.9},
     {"weights": HALVES},
-    {"profile": DECAYING, "query_text": "great fire"},
+    {"profile": DECAYING, "keywords": "great fire"},
     {"profile": DECAYING, "half_life": 9, "teams": [TEAM]},
     {"k": 81},
     {"statuses": ["archived"]},
     {"query": None},
     {"profile": "trust", "weights": {"similarity": 0.5, "trust": 0.5}},
-    {"query_time": (before(60), before(50)), "query_text": "tea"},
+    {"query_time": (before(60), before(50)), "keywords": "tea"},
     {"query_time": (before(200), before(199)), "weights": {"similarity": 0.5, "time": 0.5}},
     {"query_time": (before(60), before(50)), "profile": "trust"},  # which does not ask for time
-    {"min_relevance": 0.2, "query_text": "great fire", "teams": [TEAM]},
+    {"min_relevance": 0.2, "keywords": "great fire", "teams": [TEAM]},
     {"expand_session": 2, "teams": [TEAM]},
-    {"expand_session": 2, "min_relevance": 0.3, "query_text": "great fire"},
-    {"expand_session": 2, "weights": {"keyword": 1.0}, "query_text": "tea milk"},
+    {"expand_session": 2, "min_relevance": 0.3, "keywords": "great fire"},
+    {"expand_session": 2, "weights": {"keyword": 1.0}, "keywords": "tea milk"},
 )
 
 
@@ -156,12 +156,12 @@ def test_explain_accounts_as_the_repository_does(
     every = [hit.memory.id for hit in repo.search(AGENT, k=1_000, touch=False)]
     cases: tuple[dict[str, Any], ...] = (
         {},
-        {"query_text": "great fire", "teams": [TEAM]},
+        {"keywords": "great fire", "teams": [TEAM]},
         {"tiers": ["long"], "min_score": 0.5},
         {"min_similarity": 0.3, "text": "tea -milk", "memory_types": ["task"]},
         {"query_time": (before(90), before(60)), "min_score": 0.2},
-        {"expand_session": 2, "query_text": "fire", "k": 400},
-        {"expand_session": 1, "min_relevance": 0.3, "query_text": "great nobodyhasit"},
+        {"expand_session": 2, "keywords": "fire", "k": 400},
+        {"expand_session": 1, "min_relevance": 0.3, "keywords": "great nobodyhasit"},
     )
     for id_ in every[::400]:
         for case in cases:
@@ -187,7 +187,7 @@ def test_explain_accounts_as_the_repository_does(
                     assert told.get(name) == near(getattr(account, name))
             terms = [asdict(term) for term in said.terms]
             assert row["terms"] == [near(term) for term in terms]
-            assert bool(terms) == (profile in ("hybrid", "decaying") and "query_text" in given)
+            assert bool(terms) == (profile in ("hybrid", "decaying") and "keywords" in given)
 
 
 @pytest.mark.parametrize("strategy", ["exact", "index"])
@@ -199,10 +199,10 @@ def test_context_packs_as_the_repository_does(
         {"max_tokens": 300},
         {"max_tokens": 800, "max_similarity": 0.6},
         {"max_tokens": 800, "diversity": 0.4, "consider": 60, "teams": [TEAM]},
-        {"max_tokens": 600, "reserve": {"task": 0.5, "fact": 0.25}, "query_text": "fire"},
-        {"max_tokens": 500, "query_time": (before(90), before(60)), "query_text": "fire"},
-        {"max_tokens": 300, "expand_session": 2, "query_text": "great fire"},
-        {"max_tokens": 300, "query_text": "nobodyhasit", "min_relevance": 0.95},
+        {"max_tokens": 600, "reserve": {"task": 0.5, "fact": 0.25}, "keywords": "fire"},
+        {"max_tokens": 500, "query_time": (before(90), before(60)), "keywords": "fire"},
+        {"max_tokens": 300, "expand_session": 2, "keywords": "great fire"},
+        {"max_tokens": 300, "keywords": "nobodyhasit", "min_relevance": 0.95},
     )
     for case in cases:
         given = {"as_of": NOW, "strategy": strategy, **case}
@@ -404,7 +404,7 @@ def test_the_search_path_of_the_caller_does_not_matter(
             )
         connection.execute("SELECT set_config('search_path', %s, false)", (search_path,))
         connection.execute("SET default_text_search_config = 'german'")
-        asked: dict[str, Any] = {"query": NORTH, "query_text": "the teas", "text": "the teas"}
+        asked: dict[str, Any] = {"query": NORTH, "keywords": "the teas", "text": "the teas"}
         for name in profiles.BUILT_IN:
             assert recall(connection, name, "agent-1", teams=["none"], as_of=NOW, **asked) == []
             [row] = recall(connection, name, "agent-1", teams=["none"], **asked)

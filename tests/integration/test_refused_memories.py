@@ -121,9 +121,9 @@ def test_texts_have_a_longest_length_in_python_and_in_psql(
         with pytest.raises(psycopg.Error, match="may have at most"):
             connection.execute(call.encode(), (agent, value))
     with pytest.raises(InputError, match="at most 200,000 characters"):
-        mine.search(NORTH, query_text=LONG)
-    with pytest.raises(psycopg.Error, match="query_text may have at most 200,000 characters"):
-        connection.execute("SELECT pgrecall.recall(%s, query_text => %s)", (agent, LONG))
+        mine.search(NORTH, keywords=LONG)
+    with pytest.raises(psycopg.Error, match="keywords may have at most 200,000 characters"):
+        connection.execute("SELECT pgrecall.recall(%s, keywords => %s)", (agent, LONG))
     mine.add(good(0, subject=LONG[1:], tags=[LONG[1:]]))
     assert mine.count() == 1
 

@@ -136,7 +136,7 @@ def test_relevance_is_that_of_its_definition(
             profile = (profiles.hybrid, profiles.five_factor)[(number + bool(vector)) % 2]
 
             hits = world.repository.search(
-                AGENT, vector, k=600, query_text=text, profile=profile, **asked
+                AGENT, vector, k=600, keywords=text, profile=profile, **asked
             )
 
             found = {hit.memory.id: hit.relevance for hit in hits}
@@ -151,7 +151,7 @@ def test_a_floor_leaves_the_best_of_what_reaches_it(
     world: World, teams: list[str], strategy: Any
 ) -> None:
     for text, profile in product(TEXTS[:2], ("hybrid", "five_factor")):
-        given: dict[str, Any] = {"query_text": text, "profile": profile, "as_of": NOW}
+        given: dict[str, Any] = {"keywords": text, "profile": profile, "as_of": NOW}
         given |= {"teams": teams, "touch": False}
         every = world.repository.search(AGENT, QUERY, k=600, min_relevance=0, **given)
         for floor in (0.05, 0.4, 1.0):
@@ -169,22 +169,22 @@ def test_what_nobody_has_counts_against_relevance_and_not_against_the_score(engi
     repo.add("a", NewMemory(capital, embedding=similar(0.1)))
     repo.add("a", NewMemory("Mara likes tea.", embedding=similar(0.2)))
 
-    [first, *_] = repo.search("a", at(0), query_text="capital of Mongolia", min_relevance=0)
+    [first, *_] = repo.search("a", at(0), keywords="capital of Mongolia", min_relevance=0)
 
     assert first.memory.content == capital
     assert first.signals["keyword"] == 1.0
     unknown, known = math.log(1 + 2.5 / 0.5), math.log(1 + 1.5 / 1.5)
     share = known / (known + unknown)
     assert first.relevance == pytest.approx((0.1 + share) / 2, abs=CLOSE)
-    assert repo.search("a", at(0), query_text="capital of Mongolia", min_relevance=0.25) == []
-    assert contents(repo.search("a", at(0), query_text="capital", min_relevance=0.25)) == [capital]
+    assert repo.search("a", at(0), keywords="capital of Mongolia", min_relevance=0.25) == []
+    assert contents(repo.search("a", at(0), keywords="capital", min_relevance=0.25)) == [capital]
 
 
 @pytest.mark.parametrize("floor", [None, 0.4])
 def test_explain_tells_relevance(world: World, floor: float | None) -> None:
     for text, profile in product((None, *TEXTS), ("hybrid", "five_factor")):
         expected = relevances(world.memories, QUERY, text, as_of=NOW)
-        asked: dict[str, Any] = {"query_text": text, "as_of": NOW, "min_relevance": floor}
+        asked: dict[str, Any] = {"keywords": text, "as_of": NOW, "min_relevance": floor}
         for one in world.memories[:12:4]:
             found = world.repository.explain(AGENT, one.id, QUERY, profile=profile, **asked)
 
@@ -198,7 +198,7 @@ def test_explain_accounts_for_the_keyword_signal(world: World) -> None:
     text = "word1x word2x nobodyhasit"
     kinds = set()
     for one in (*world.memories[:8], *world.memories[14:60:7]):
-        found = world.repository.explain(AGENT, one.id, query_text=text, as_of=NOW)
+        found = world.repository.explain(AGENT, one.id, keywords=text, as_of=NOW)
 
         [account] = (signal for signal in found.signals if signal.name == "keyword")
         factor = 1 / (0.2 + 0.8 * max(1, len(one.content.encode()) / 400))
@@ -216,7 +216,7 @@ def test_explain_accounts_for_the_keyword_signal(world: World) -> None:
 def test_a_floor_is_refused_where_there_is_nothing_to_compare_with_and_none_is_needed(
     world: World, connection: Connection
 ) -> None:
-    nothing = "min_relevance needs query or query_text"
+    nothing = "min_relevance needs query or keywords"
     cases: list[tuple[Any, float, str]] = [(None, floor, nothing) for floor in (0, 0.5)]
     cases += [(QUERY, bad, "min_relevance") for bad in (-0.1, 1.5, math.nan)]
     for query, floor, message in cases:
@@ -224,7 +224,7 @@ def test_a_floor_is_refused_where_there_is_nothing_to_compare_with_and_none_is_n
             world.repository.search(AGENT, query, min_relevance=floor)
         with pytest.raises(InputError, match=message), map_errors():
             recall(connection, "hybrid", AGENT, query=query, min_relevance=floor)
-    asked: dict[str, Any] = {"k": 1, "query_text": "word1x", "touch": False}
+    asked: dict[str, Any] = {"k": 1, "keywords": "word1x", "touch": False}
     [hit] = world.repository.search(AGENT, QUERY, profile="five_factor", **asked)
     assert (hit.relevance, "relevance" in hit.record()) == (None, False)
 
@@ -241,21 +241,21 @@ def test_a_search_says_when_nothing_is_on_the_subject(mine: Owner, connection: C
         (None, "gravel", 0.0, False),
         (NORTH, None, 1.0, True),
     ):
-        hits = mine.search(query, query_text=words, touch=False)
+        hits = mine.search(query, keywords=words, touch=False)
         assert len(hits) == 2
         assert hits.relevance == pytest.approx(best, abs=1e-6)
         assert hits.on_subject is on_subject
         assert ("nothing on this subject" in str(hits)) is not on_subject
         assert ("nothing on this subject" in str(hits._repr_html_())) is not on_subject
-        rows = recall(connection, "hybrid", mine.name, query=query, query_text=words)
+        rows = recall(connection, "hybrid", mine.name, query=query, keywords=words)
         assert {row["on_subject"] for row in rows} == {on_subject}
         assert max(row["relevance"] for row in rows) == pytest.approx(best, abs=1e-6)
     assert mine.search(None, touch=False).on_subject is None
     assert mine.search(NORTH, profile="five_factor", touch=False).on_subject is None
-    context = mine.context(at(172), query_text="gravel", touch=False)
+    context = mine.context(at(172), keywords="gravel", touch=False)
     assert context.notice.startswith("nothing on this subject: the best relevance is 0.000")
     assert "coffee" in context.notice or "tea" in context.notice
-    assert mine.context(NORTH, query_text="tea", touch=False).notice == ""
+    assert mine.context(NORTH, keywords="tea", touch=False).notice == ""
 
 
 LENIENT = Profile("lenient", {Similarity(): 0.5, Keyword(): 0.5}, redistribute=True)
@@ -264,7 +264,7 @@ WORDLESS = Profile("wordless", {Similarity(): 0.5, Importance(): 0.5}, min_relev
 
 
 def test_a_context_takes_the_floor_of_the_profile(world: World) -> None:
-    asked: dict[str, Any] = {"query_text": "word1x word2x", "as_of": NOW, "touch": False}
+    asked: dict[str, Any] = {"keywords": "word1x word2x", "as_of": NOW, "touch": False}
     for profile in (STRICT, WORDLESS):
         strict = world.repository.context(AGENT, QUERY, profile=profile, k=500, **asked)
         every = world.repository.search(
@@ -318,19 +318,19 @@ PERIOD = (before(4), before(2))
 ASKED: dict[str, dict[str, Any]] = {
     "nothing": {},
     "a vector": {"query": NORTH},
-    "words": {"query_text": "tea"},
-    "words that do not count": {"query_text": STOP_WORDS},
-    "no words": {"query_text": ""},
-    "signs": {"query_text": SIGNS},
-    "a vector and words that do not count": {"query": NORTH, "query_text": STOP_WORDS},
-    "a vector and words": {"query": NORTH, "query_text": "tea lamp"},
+    "words": {"keywords": "tea"},
+    "words that do not count": {"keywords": STOP_WORDS},
+    "no words": {"keywords": ""},
+    "signs": {"keywords": SIGNS},
+    "a vector and words that do not count": {"query": NORTH, "keywords": STOP_WORDS},
+    "a vector and words": {"query": NORTH, "keywords": "tea lamp"},
     "entities": {"query_entities": ["Ada"]},
     "a period": {"query_time": (before(10), before(8))},
-    "all": {"query": NORTH, "query_text": "lamp", "query_entities": ["Ada"], "query_time": PERIOD},
+    "all": {"query": NORTH, "keywords": "lamp", "query_entities": ["Ada"], "query_time": PERIOD},
 }
 TOLD = {
     "query": "similarity",
-    "query_text": "keyword",
+    "keywords": "keyword",
     "query_entities": "entity_overlap",
     "query_time": "time",
 }
@@ -352,7 +352,7 @@ def told(mine: Owner) -> Owner:
 def weights(profile: Profile, asked: dict[str, Any]) -> dict[str, float]:
     """By hand: those of what is told, divided by their sum."""
     untold = {name for given, name in TOLD.items() if not asked.get(given)}
-    if asked.get("query_text") in (STOP_WORDS, SIGNS):
+    if asked.get("keywords") in (STOP_WORDS, SIGNS):
         untold.add("keyword")
     kept = {n: 0.0 if n in untold else w for n, w in profile.weights.items()}
     return {name: weight / math.fsum(kept.values()) for name, weight in kept.items()}
@@ -383,7 +383,7 @@ def test_what_a_query_does_not_tell_gives_its_weight_to_the_others(
         query = JudgedQuery(
             asked.get("query"),
             {hit.memory.id: 1.0 for hit in hits},
-            query_text=asked.get("query_text"),
+            keywords=asked.get("keywords"),
             query_entities=asked.get("query_entities") or [],
             query_time=asked.get("query_time"),
         )

@@ -30,7 +30,7 @@ from tests.integration.conftest import Transaction
 from tests.integration.support import NORTH, at, awaited, contents, sql
 from tests.integration.test_plans import sent
 
-ASKED: dict[str, Any] = {"query": NORTH, "query_text": "which tea?"}
+ASKED: dict[str, Any] = {"query": NORTH, "keywords": "which tea?"}
 SECRET = "a text that no log may quote"
 NUMBER = 30
 """Memories, by score from 0 on: each is at the angle in its text."""
@@ -141,7 +141,7 @@ def test_a_query_that_is_text_is_what_it_judges_by(engine: Engine) -> None:
     fake = Fake()
     repo = MemoryRepository(engine, embedder=North(), reranker=Rerank(fake, top=2))
 
-    hits = repo.search("ada", "green?", k=1, query_text="words", profile="five_factor", rerank=True)
+    hits = repo.search("ada", "green?", k=1, keywords="words", profile="five_factor", rerank=True)
 
     assert contents(hits) == ["tea 1"]
     assert [query for query, _ in fake.calls] == ["green?"]
@@ -368,7 +368,7 @@ def test_each_of_several_queries_is_judged_by_its_own_text(
     queries = [at(0), at(29)]
     rerank = Rerank(fake, top=3)
 
-    several = either.search_many("ada", queries, query_text="tea", k=2, rerank=rerank)
+    several = either.search_many("ada", queries, keywords="tea", k=2, rerank=rerank)
 
     assert [contents(hits) for hits in several] == [named(2, 1), named(29, 28)]
     assert [hits.reranked for hits in several] == [True, True]
@@ -397,11 +397,11 @@ def test_linked_memories_stand_behind_the_hits(engine: Engine, memories: list[UU
 REFUSED: dict[str, dict[str, Any]] = {
     "rerank=True needs a reranker: pass reranker=": {"rerank": True},
     "rerank must be a function .* or True for the repository's reranker, got 7": {"rerank": 7},
-    "rerank needs a text: a query that is text, or query_text": {
+    "rerank needs a text: a query that is text, or keywords": {
         "rerank": Fake(),
-        "query_text": None,
+        "keywords": None,
     },
-    "the query is empty": {"rerank": Fake(), "query_text": " "},
+    "the query is empty": {"rerank": Fake(), "keywords": " "},
     "leave out expand_session, or write a context": {"rerank": Fake(), "expand_session": 1},
     "k must lie within 1": {"rerank": Fake(), "k": 0},
 }
@@ -482,7 +482,7 @@ def test_turns_of_a_context_follow_their_hit(engine: Engine) -> None:
     )
 
     context = repo.context(
-        *("ada", NORTH), query_text="tea", k=1, expand_session=1, rerank=Rerank(fake, top=3)
+        *("ada", NORTH), keywords="tea", k=1, expand_session=1, rerank=Rerank(fake, top=3)
     )
 
     assert [(one.hit.memory.content, one.hit.moved) for one in context.packed] == [

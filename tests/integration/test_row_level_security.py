@@ -354,7 +354,7 @@ def test_a_method_tells_a_tenant_nothing_of_another(
 
 
 @pytest.mark.parametrize("strategy", ["exact", "index"])
-@pytest.mark.parametrize("words", [{}, {"query_text": "onesecret", "profile": "hybrid"}])
+@pytest.mark.parametrize("words", [{}, {"keywords": "onesecret", "profile": "hybrid"}])
 def test_a_tenant_finds_its_own_through_the_repository(
     shared: str, strategy: str, words: dict[str, Any]
 ) -> None:

@@ -98,7 +98,7 @@ ALL_CALLS = together(
 _retain_batch('one', _begin_maintenance('one', '{"min_trust_threshold": 0.9,
     "max_age_hours": 1, "delete_threshold": 0.8, "stale_tasks_after": "1 day"}'))
 consolidate('one', min_similarity => 0.5, newest => 20)
-recall('one', query_text => 'memory 1', profile => 'hybrid')
+recall('one', keywords => 'memory 1', profile => 'hybrid')
 remember('one', 'new', <vector>, near_duplicates => 0.9)
 """,
 )

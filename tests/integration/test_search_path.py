@@ -30,7 +30,7 @@ CACHED = (
     "SELECT max(generic_plans) FROM pg_prepared_statements WHERE statement ~ '^.. pgrecall search'"
 )
 SEARCHES: dict[str, dict[str, Any]] = {
-    "hybrid": {"query_text": "north"},
+    "hybrid": {"keywords": "north"},
     "five_factor": {"profile": "five_factor"},
     "without touch": {"touch": False},
     "filters and floors": {"min_score": 0.1, "min_relevance": 0.01, "tags": ["a"], "min_trust": 0},

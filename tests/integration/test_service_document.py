@@ -106,14 +106,14 @@ SENT: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
     ),
     "POST /search": (
         [
-            {"tags": [" "], "query_text": "", "min_relevance": 0, "touch": None},
+            {"tags": [" "], "keywords": "", "min_relevance": 0, "touch": None},
             {"query": "tea", "min_similarity": 0, "expand_session": 1},
             {"query": [0.5] * 256, "min_similarity": 0},
         ],
         [
             {"text": "\0"},
             *({"query": bad} for bad in ([], ["a"], 5)),
-            {"min_similarity": 0, "query_text": "tea"},
+            {"min_similarity": 0, "keywords": "tea"},
             {"min_relevance": 0},
         ],
     ),

@@ -34,11 +34,11 @@ def repo(shared_repo: MemoryRepository, agent: str) -> MemoryRepository:
 
 def returned(repo: MemoryRepository, agent: str) -> dict[str, tuple[Any, int]]:
     """What methods return, and the most characters of its repr."""
-    asked: dict[str, Any] = {"query_text": "what does Ines drink?", "touch": False}
+    asked: dict[str, Any] = {"keywords": "what does Ines drink?", "touch": False}
     hits = repo.search(agent, NORTH, **asked)
     judged = [JudgedQuery(NORTH, relevant={hits[0].memory.id: 1})]
     compared = [profiles.hybrid, profiles.trust]
-    why = {"query_text": asked["query_text"]}
+    why = {"keywords": asked["keywords"]}
     return {
         "hits": (hits, 2_000),
         "hit": (hits[0], 200),

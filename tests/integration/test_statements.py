@@ -124,7 +124,7 @@ def test_what_statement_returns_runs_as_the_search_does(
     connection: Connection, repo: MemoryRepository
 ) -> None:
     query = [1.0, -1.0] * (DIMENSIONS // 2)
-    hits = repo.search(AGENT, query, query_text="great fire", tags=["a"], k=5, touch=False)
+    hits = repo.search(AGENT, query, keywords="great fire", tags=["a"], k=5, touch=False)
     call = "SELECT pgrecall.statement('search', '{tags,words}', profile => 'hybrid') AS text"
     row = connection.execute(call).fetchone()
     assert row is not None
@@ -136,7 +136,7 @@ def test_what_statement_returns_runs_as_the_search_does(
     values: dict[str, Any] = {
         "owner_id": AGENT,
         "query": str(query),
-        "query_text": "great fire",
+        "keywords": "great fire",
         "tags": ["a"],
         "all_owners": [AGENT],
         "whole_owners": [AGENT],
@@ -174,7 +174,7 @@ OF_ONE = (
 )
 PROFILES = {**BUILT_IN, DECAYING.name: DECAYING}
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    "query_text": ("great fire", "the", "Bob and Ann drink tea", "", "'); -- tea $recall$"),
+    "keywords": ("great fire", "the", "Bob and Ann drink tea", "", "'); -- tea $recall$"),
     "profile": (*PROFILES,),
     "k": (1, 5, 10, 0, 200),
     "weights": (
@@ -240,7 +240,7 @@ def test_python_and_psql_agree_for_random_arguments(
         profile = given.pop("profile", "hybrid")
         query = [dice.gauss(0, 1) for _ in range(DIMENSIONS)] if dice.random() < 0.8 else None
         if not query and dice.random() < 0.5:
-            given.setdefault("query_text", "tea")
+            given.setdefault("keywords", "tea")
         hits: Any = None
         ours = dict(given)
         try:

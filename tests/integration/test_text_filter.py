@@ -140,7 +140,7 @@ def test_explain_tells_that_the_words_do_not_pass(mine: Owner, ids: list[UUID], 
         assert why.ranked == len(passing)
         reason = f"filtered by text: its words do not match {asked!r}"
         assert why.reasons == (() if why.passes else (reason,))
-    words: dict[str, Any] = {"query_text": "rain fire", "profile": "hybrid", "text": "fire"}
+    words: dict[str, Any] = {"keywords": "rain fire", "profile": "hybrid", "text": "fire"}
     why = mine.explain(ids[2], NORTH, **words)
     assert {term.term: term.matched for term in why.terms} == {"rain": True, "fire": False}
     assert why.hit.signals["keyword"] > 0, "the terms are of the query, not of the filter"

@@ -34,7 +34,7 @@ DATES = {None: "20260310", KIRITIMATI: "20260310", PAGO_PAGO: "20260309"}
 """Zone → the date there of NIGHT."""
 NIGHT = datetime(2026, 3, 10, 2, tzinfo=UTC)
 BY_TIME = Profile("by time", {Time(): 1.0})
-ASKED: dict[str, Any] = {"query_text": "what was said in May?", "dates": "auto", "as_of": AS_OF}
+ASKED: dict[str, Any] = {"keywords": "what was said in May?", "dates": "auto", "as_of": AS_OF}
 
 
 def may(zone: str) -> tuple[datetime, datetime]:
@@ -59,7 +59,7 @@ def test_days_that_a_question_names_are_the_users(mine: Owner, zone: str) -> Non
     assert {hit.memory.id for hit in found if hit.signals["time"] == 1} == set(ids[1:3])
     assert mine.explain(ids[1], NORTH, timezone=zone, **ASKED).query_time == (start, end)
     assert "time_nearness" in mine.plan(NORTH, timezone=ZoneInfo(zone), **ASKED).statement
-    query = JudgedQuery(NORTH, ids[1:3], query_text=ASKED["query_text"])
+    query = JudgedQuery(NORTH, ids[1:3], keywords=ASKED["keywords"])
     judged: dict[str, Any] = {"dates": "auto", "as_of": AS_OF, "timezone": zone, "k": 2}
     [result] = mine.evaluation.evaluate([query], profiles=[BY_TIME], **judged).profiles
     assert result.per_query["recall"] == [1]
@@ -112,7 +112,7 @@ def test_psql_reads_and_shows_dates_in_the_zone_of_its_session(
                 "query_time => '[2026-03-08, 2026-03-09)', weights => '{\"time\": 1}', k => 50)",
                 [mine.name, AS_OF],
             ).fetchall()
-            question: dict[str, Any] = {"query_text": "on 8 March 2026", "timezone": zone}
+            question: dict[str, Any] = {"keywords": "on 8 March 2026", "timezone": zone}
             found = mine.search(touch=False, **question, **asked)
             assert found.query_time == (march, march + timedelta(days=1))
             assert dict(ranked) == pytest.approx({hit.memory.id: hit.score for hit in found})

@@ -78,7 +78,7 @@ def answered(
 ) -> JudgedQuery:
     """A query whose answer is what this profile ranks first."""
     asked = dict[str, Any](k=4, profile=planted, as_of=query.as_of or NOW, touch=False) | more
-    said: dict[str, Any] = {"query_text": query.query_text, "query_time": query.query_time}
+    said: dict[str, Any] = {"keywords": query.keywords, "query_time": query.query_time}
     hits = repo.search(owner, query.query, strategy="exact", **asked, **said)
     return replace(query, relevant=[hit.memory.id for hit in hits])
 
@@ -466,8 +466,8 @@ def test_from_five_owners_on_intervals_are_over_owners(everybody: Owners) -> Non
 
 def test_what_is_asked_is_measured_beside_the_baselines(everybody: Owners) -> None:
     label = everybody.ids[AGENTS[0]][:1]
-    both = [JudgedQuery(NORTH, label, query_text="tea")]
-    vectors, texts = [JudgedQuery(NORTH, label)], [JudgedQuery(None, label, query_text="tea")]
+    both = [JudgedQuery(NORTH, label, keywords="tea")]
+    vectors, texts = [JudgedQuery(NORTH, label)], [JudgedQuery(None, label, keywords="tea")]
     meaning, words, _ = (Profile("mine", baseline.signals) for baseline in profiles.BASELINES)
     every = ["similarity alone", "keyword alone", "hybrid"]
     cases: tuple[tuple[list[JudgedQuery], list[Any], list[str]], ...] = (

@@ -194,7 +194,7 @@ def test_a_session_that_loses_characters_or_memories_is_refused_with_the_remedy(
     for kind in ("sync", "async"):
         repo = repository_on(kind, database_url, connect_args={"options": f"-c {setting}"})
         with pytest.raises(DatabaseError, match=message):
-            repo.search("agent", NORTH, query_text="naïve")
+            repo.search("agent", NORTH, keywords="naïve")
         with pytest.raises(DatabaseError, match=message):
             repo.add("agent", NewMemory("naïve", embedding=NORTH))
 
@@ -205,7 +205,7 @@ def test_a_limit_of_the_search_by_words_is_refused_in_psql_too(database_url: str
         psycopg.connect(database_url, options="-c gin_fuzzy_search_limit=1") as connection,
         pytest.raises(psycopg.Error, match=said),
     ):
-        connection.execute("SELECT pgrecall.recall('agent', query_text => 'tea')")
+        connection.execute("SELECT pgrecall.recall('agent', keywords => 'tea')")
 
 
 def test_settings_that_end_a_statement_are_named(database_url: str, engine: Engine) -> None:

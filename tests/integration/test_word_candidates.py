@@ -123,7 +123,7 @@ def found_by(
 ) -> Hits:
     usual: dict[str, Any] = {"profile": "hybrid", "as_of": SOON, "touch": False}
     usual["strategy"] = "index"
-    return repo.search(agent, query, query_text=words, **(usual | asked))
+    return repo.search(agent, query, keywords=words, **(usual | asked))
 
 
 def both(
@@ -292,7 +292,7 @@ def test_noted_words_weigh_as_of_the_build_and_others_as_of_now(
             expected = share(text, hit.memory.content, n, total)
             assert hit.signals["keyword"] == pytest.approx(expected, abs=EXACT)
     why = undone.explain(
-        BIG, found[-1].memory.id, query, profile="hybrid", query_text=text, as_of=SOON
+        BIG, found[-1].memory.id, query, profile="hybrid", keywords=text, as_of=SOON
     )
     assert {term.term: term.memories for term in why.terms} == {
         term: now[term] for term in text.split()

@@ -264,7 +264,7 @@ def test_replacing_everything_disturbs_nobody(
         repo, owner, rounds = repository(migrated), f"agent {number % 2}", 0
         while not stopped.is_set():
             found = repo.add(owner, NewMemory(f"{number} {rounds}", embedding=[1, number, 1]))
-            repo.search(owner, [1, 1, 1], profile="hybrid", query_text="number")
+            repo.search(owner, [1, 1, 1], profile="hybrid", keywords="number")
             repo.record_outcome(owner, UUID(int=found.int), "success")
             rounds += 1
         return rounds

@@ -50,7 +50,7 @@ def terms(url: str, schema: str = "pgrecall") -> dict[str, set[str]]:
 
 def hybrid(repo: MemoryRepository, agent: str, text: str, **asked: Any) -> Hits:
     usual: dict[str, Any] = {"k": 10, "touch": False, "profile": "hybrid", "as_of": SOON}
-    asked = usual | {"query_text": text} | asked
+    asked = usual | {"keywords": text} | asked
     return repo.search(agent, QUERY, **asked)
 
 
@@ -162,7 +162,7 @@ def test_a_reader_can_search_by_words(migrated: str) -> None:
         assert with_words(hits) == ["the dance", "the dancing"]
         assert repo.count("a", text="dances") == 1
         [own] = [hit.memory.id for hit in hits if hit.memory.team_id is None]
-        why = repo.explain("a", own, QUERY, profile="hybrid", query_text="dance")
+        why = repo.explain("a", own, QUERY, profile="hybrid", keywords="dance")
         assert [(term.term, term.matched, term.memories) for term in why.terms] == [
             ("danc", True, 1)
         ]

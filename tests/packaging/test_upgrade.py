@@ -44,7 +44,7 @@ from sqlalchemy import create_engine
 repo = MemoryRepository(create_engine(sys.argv[1]))
 for profile in sys.argv[3:]:
     moment = datetime.fromisoformat(sys.argv[2])
-    hits = repo.search("kept", [1.0, 0.5, 0.2], query_text="tea or trains?", profile=profile, k=20,
+    hits = repo.search("kept", [1.0, 0.5, 0.2], keywords="tea or trains?", profile=profile, k=20,
                        as_of=moment, touch=False)
     print(json.dumps([profile, [[str(hit.memory.id), hit.score] for hit in hits]]))
 """

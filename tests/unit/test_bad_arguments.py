@@ -317,7 +317,7 @@ SEARCHES: Searches = [
     ({"min_relevance": True}, InputError, r"min_relevance.*bool"),
     ({"query_entities": [f"{n}" for n in range(33)]}, InputError, r"at most 32, got 33"),
     ({"touch": "no"}, InputError, r"touch.*'no'"),
-    *(({"query_text": bad}, InputError, r"^query_text ") for bad in NO_TEXT),
+    *(({"keywords": bad}, InputError, r"^keywords ") for bad in NO_TEXT),
 ]
 
 
@@ -337,7 +337,7 @@ def test_no_parameter_of_a_condition_replaces_one_of_a_search() -> None:
         "every", {kind(**of_each.get(name, {})): 1 / len(kinds) for name, kind in kinds}
     )
     moment = NOW - timedelta(days=1)
-    asked: dict[str, Any] = {"query_text": "text", "query_time": (moment, NOW), "teams": ["b"]}
+    asked: dict[str, Any] = {"keywords": "text", "query_time": (moment, NOW), "teams": ["b"]}
     asked |= dict.fromkeys(("min_relevance", "min_similarity"), 0.1)
     asked |= {"profile": every, "expand_session": 1, "as_of": NOW}
     question = Question.of(tables(), "a", NORTH, k=1, arguments=asked)  # type: ignore[arg-type]

@@ -105,7 +105,7 @@ def records(text: str) -> dict[str, tuple[Any, int]]:
     return {
         "memory": (memory(text, text, id=ID, agent_id=text), 200),
         "hit": (hit(text), 200),
-        "hits": (Hits([hit(text)] * 10, profile=text, query_text=text), 2_000),
+        "hits": (Hits([hit(text)] * 10, profile=text, keywords=text), 2_000),
         "many hits": (Hits([hit(text)] * 100), 2_000),
         "page": (Page([memory(text, text, id=ID, agent_id="a")] * 100, cursor=text), 2_500),
         "page of links": (Page([Link(source_id=ID, target_id=ID, kind=text, weight=1.0)]), 2_500),
@@ -235,7 +235,7 @@ def test_records_are_values_as_before(name: str, again: Callable[[Any], Any]) ->
     assert other == record
     assert repr(other) == repr(record)
     if isinstance(record, Hits):
-        assert (other.strategy, other.query_text) == (record.strategy, record.query_text)
+        assert (other.strategy, other.keywords) == (record.strategy, record.keywords)
 
 
 def test_a_tuning_shows_its_verdict() -> None:

@@ -36,7 +36,7 @@ def test_every_key_is_read(file: Path) -> None:
             "relevant": [str(ONE), str(TWO)],
             "group": "food",
             "time": "2026-06-01T12:00:00+02:00",
-            "query_text": "Ines drink",
+            "keywords": "Ines drink",
             "query_entities": ["Ines"],
             "agent": "another",
             "query_time": ["2026-05-01T00:00:00+02:00", "2026-06-01T00:00:00+02:00"],
@@ -56,7 +56,7 @@ def test_every_key_is_read(file: Path) -> None:
             [ONE, TWO],
             group="food",
             as_of=datetime(2026, 6, 1, 12, tzinfo=timezone(timedelta(hours=2))),
-            query_text="Ines drink",
+            keywords="Ines drink",
             query_entities=["Ines"],
             agent_id="another",
             query_time=(
@@ -136,10 +136,8 @@ SAVED = [
     JudgedQuery('té 東京 \u2028 \n "q" \'', [ONE, TWO]),
     JudgedQuery("graded", {ONE: 3.0, TWO: 0.5}),
     JudgedQuery("of one moment", [TWO], as_of=datetime(2026, 6, 1, 12, 30, 1, 5, tzinfo=UTC)),
-    JudgedQuery(
-        *("all", [ONE]), group="food", query_text="words", query_entities=["Ann", "Sir W."]
-    ),
-    JudgedQuery([0.25, -1.0], [ONE], query_text="words of a vector"),
+    JudgedQuery(*("all", [ONE]), group="food", keywords="words", query_entities=["Ann", "Sir W."]),
+    JudgedQuery([0.25, -1.0], [ONE], keywords="words of a vector"),
     JudgedQuery("of another", [ONE], agent_id="another"),
     JudgedQuery("without an answer", []),
 ]

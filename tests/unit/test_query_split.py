@@ -13,7 +13,7 @@ ANSWER = UUID(int=1)
 
 
 def asked(text: str, owner: str) -> CheckedQuery:
-    return checked_query(JudgedQuery(None, [ANSWER], query_text=text, agent_id=owner))
+    return checked_query(JudgedQuery(None, [ANSWER], keywords=text, agent_id=owner))
 
 
 def sizes(queries: list[CheckedQuery], folds: list[int]) -> list[int]:

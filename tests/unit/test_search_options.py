@@ -41,7 +41,7 @@ CASES: dict[str, tuple[str, Any]] = {
     "min_score": ("--min-score 0", 0.0),
     "min_similarity": ("--min-similarity 0.2", 0.2),
     "min_relevance": ("--min-relevance 0.3", 0.3),
-    "query_text": ("--query-text cello", "cello"),
+    "keywords": ("--keywords cello", "cello"),
     "query_time": ("--between 2026-05-01 2026-06-01", (MAY, JUNE)),
     "dates": ("--dates auto", "auto"),
     "timezone": ("--timezone Europe/Berlin", ZoneInfo("Europe/Berlin")),

@@ -50,7 +50,7 @@ class Repository:
             "get_many": lambda: repo.get_many(agent, [about]),
             "list": lambda: repo.list(agent, limit=3),
             "count": lambda: repo.count(agent),
-            "search": lambda: repo.search(agent, VECTOR, query_text=text, k=3),
+            "search": lambda: repo.search(agent, VECTOR, keywords=text, k=3),
             "context": lambda: repo.context(agent, VECTOR, max_tokens=40, k=3),
             "explain": lambda: repo.explain(agent, about, VECTOR),
             "touch": lambda: repo.touch(agent, about),

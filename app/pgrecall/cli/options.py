@@ -65,7 +65,7 @@ IN_OTHER_WORDS = {
 METAVARS = {
     "query_time": "FROM TO",
     "text": "WORDS",
-    "query_text": "WORDS",
+    "keywords": "WORDS",
     "metadata": "CONDITION",
     "weights": "SIGNAL=NUMBER",
 }

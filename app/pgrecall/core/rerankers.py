@@ -79,10 +79,10 @@ def require_reranker(value: object) -> Rerank | None:
 
 
 def judged_text(query: object, arguments: Mapping[str, Any]) -> str:
-    """The text that a reranker judges by: the query, or else `query_text`; raises InputError."""
-    text = query if isinstance(query, str) else arguments.get("query_text")
+    """The text that a reranker judges by: the query, or else `keywords`; raises InputError."""
+    text = query if isinstance(query, str) else arguments.get("keywords")
     if text is None:
-        raise InputError("rerank needs a text: a query that is text, or query_text")
+        raise InputError("rerank needs a text: a query that is text, or keywords")
     return require_query(text)
 
 

@@ -33,7 +33,7 @@ from pgrecall.scoring.signals import (
 
 _OF_QUERIES = {
     name: f"queries.{name}"
-    for name in ("query", "query_text", "query_entities", "period_from", "period_to", "names")
+    for name in ("query", "keywords", "query_entities", "period_from", "period_to", "names")
 }
 _SHIFTED = (
     "(SELECT shifts.query FROM shifts WHERE shifts.number = queries.number "
@@ -41,7 +41,7 @@ _SHIFTED = (
 )
 """The vector of a query as it is shifted for the owner of a memory."""
 _SHARES = (
-    "pgrecall.keyword_shares(:all_owners::text[], :query_text, :all_owners::text[], "
+    "pgrecall.keyword_shares(:all_owners::text[], :keywords, :all_owners::text[], "
     ":as_of::timestamptz)"
 )
 _SHARES_APART = "(SELECT shares.* FROM shares WHERE shares.number = queries.number)"
@@ -244,7 +244,7 @@ class Asked:
                     number: replace(
                         query,
                         as_of=query.as_of or self.as_of,
-                        query_text=query.query_text if reads_words else None,
+                        keywords=query.keywords if reads_words else None,
                         **named.get(number, {}),
                     )
                     for number, query in queries.items()
@@ -266,7 +266,7 @@ def _batches(
     for number, query in queries.items():
         has_values = (
             query.vector is not None,
-            query.query_text is not None,
+            query.keywords is not None,
             query.query_time is not None,
             bool(query.query_entities),
         )
@@ -279,7 +279,7 @@ def _batches(
             search,
             query=query.vector,
             query_entities=query.query_entities or (),
-            query_text=query.query_text,
+            keywords=query.keywords,
             query_time=query.query_time,
             as_of=moment,
         )
@@ -327,7 +327,7 @@ def _named_entities(
 ) -> Operation[dict[int, dict[str, Any]]]:
     """The entities in the texts of queries that come without, and how many names they have."""
     queried = {
-        number: query.query if isinstance(query.query, str) else query.query_text
+        number: query.query if isinstance(query.query, str) else query.keywords
         for number, query in queries.items()
         if query.query_entities is None
     }
@@ -352,7 +352,7 @@ def _as_memory(number: int, query: CheckedQuery) -> dict[str, Any]:
     return {
         "turn": number,
         "embedding": vector,
-        "content": query.query_text,
+        "content": query.keywords,
         "entities": list(query.query_entities or ()),
         "tokens": query.names,
         "valid_from": period[0],

@@ -40,7 +40,7 @@ class JudgedQuery:
     """The kind of query, for results by group."""
     as_of: datetime | None = None
     """The `as_of` of its search; None: that of the evaluation."""
-    query_text: str | None = None
+    keywords: str | None = None
     """Its text, if `query` is a vector. Entities are found in it too."""
     query_entities: Sequence[str] | None = None
     """Its entities; None: those found in its text."""
@@ -70,7 +70,7 @@ class CheckedQuery:
     relevant: Mapping[UUID, float]
     group: str | None
     as_of: datetime | None
-    query_text: str | None
+    keywords: str | None
     query_entities: Sequence[str] | None
     agent_id: str | None
     query_time: Period | None
@@ -84,12 +84,12 @@ def checked_query(query: object) -> CheckedQuery:
     """Checks one query; raises InputError."""
     if not isinstance(query, JudgedQuery):
         raise InputError(f"a judged query must be a JudgedQuery, got {type(query).__name__}")
-    text = query.query_text
+    text = query.keywords
     if isinstance(query.query, str):
         require_query(query.query)
         text = query.query if text is None else text
     names = ("as_of", "query_entities", "query_time")
-    arguments = {name: getattr(query, name) for name in names} | {"query_text": text}
+    arguments = {name: getattr(query, name) for name in names} | {"keywords": text}
     values = checked(SearchArguments, arguments)
     irrelevant = in_list(query.irrelevant)
     if irrelevant is None:
@@ -107,7 +107,7 @@ def checked_query(query: object) -> CheckedQuery:
         relevant=_relevant(query.relevant),
         group=query.group,
         as_of=query.as_of,
-        query_text=text,
+        keywords=text,
         query_entities=entities,
         query_time=values.get("query_time"),
         agent_id=str(owner) if isinstance(owner, UUID) else owner,
@@ -229,7 +229,7 @@ def with_periods(
     language = require_dates(dates)
 
     def found(query: CheckedQuery) -> Period | None:
-        text = query.query if isinstance(query.query, str) else query.query_text
+        text = query.query if isinstance(query.query, str) else query.keywords
         if query.query_time is not None or text is None:
             return query.query_time
         return period_of(text, language, as_of=query.as_of or as_of, zone=zone)

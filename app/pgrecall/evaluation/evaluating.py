@@ -215,7 +215,7 @@ def baselines(
     these and the first profile."""
     has_value: dict[type[Signal], bool] = {
         Similarity: any(query.vector is not None for query in checked),
-        Keyword: any(query.query_text is not None for query in checked),
+        Keyword: any(query.keywords is not None for query in checked),
     }
     usable = [
         baseline

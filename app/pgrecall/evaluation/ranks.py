@@ -86,7 +86,7 @@ def reranker_of(
 
 
 def _text(query: CheckedQuery) -> str:
-    return judged_text(query.query, {"query_text": query.query_text})
+    return judged_text(query.query, {"keywords": query.keywords})
 
 
 def rerank_ranks(

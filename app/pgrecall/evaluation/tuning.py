@@ -196,7 +196,7 @@ def _require_enough(checked: Sequence[CheckedQuery], *, different: bool = False)
 
 def question_key(query: CheckedQuery) -> Hashable:
     """A key that is equal for copies of one question, which must be in the same part."""
-    words = None if query.query_text is None else _plain(query.query_text)
+    words = None if query.keywords is None else _plain(query.keywords)
     if isinstance(query.query, str):
         return query.agent_id, _plain(query.query), words
     if query.vector is not None:

@@ -156,7 +156,7 @@ class RecallStore(base.BaseStore):
 
     def _ranked(self, op: base.SearchOp, owners: list[str], filters: Any) -> Calls[Found]:
         most, is_complete = op.offset + op.limit, len(owners) == 1 and not op.offset
-        arguments = {**self._search, **filters, "query_text": op.query, "k": most}
+        arguments = {**self._search, **filters, "keywords": op.query, "k": most}
         query: Any = None if self._either.embedder is None else op.query
         if query is not None and len(owners) > 1:  # embedded once for all of them
             query = (yield call("_ask", Ask("embed_query", (query,)))).vectors[0]

@@ -57,7 +57,7 @@ from pgrecall.scoring.signals import LONGEST_HALF_LIFE, SHORTEST_HALF_LIFE
 
 _FIRST = {
     "query": "agent_memories.embedding%TYPE DEFAULT NULL",
-    "query_text": "text DEFAULT NULL",
+    "keywords": "text DEFAULT NULL",
     "profile": "text DEFAULT NULL",
     "k": "integer DEFAULT 10",
     "weights": "jsonb DEFAULT NULL",
@@ -266,7 +266,7 @@ def _numbers() -> str:
     period = numbers["query_time"]
     numbers |= {"period_from": f"lower({period})", "period_to": f"upper({period})"}
     numbers |= {"owner_id": numbers["agent"], "worded_owners": numbers["owners"]}
-    numbers |= {"naming_text": numbers["query_text"]}
+    numbers |= {"naming_text": numbers["keywords"]}
     return _as_jsonb(numbers)
 
 

@@ -45,18 +45,18 @@ class SearchArguments(FilterArguments, total=False):
     -1 to 1. Needs `query`. The signal similarity is never below 0, so 0 leaves out what has a
     negative cosine."""
     min_relevance: Annotated[
-        float | None, SHARE, Needs(("query", "query_text"), "needs query or query_text")
+        float | None, SHARE, Needs(("query", "keywords"), "needs query or keywords")
     ]
     """Leaves out memories with a lower relevance before scoring. Relevance is the mean of
     similarity and keyword, or the one of them that the query has, and does not depend on the
-    profile; words that no memory has lower it. Needs `query` or `query_text`. 0 leaves out nothing,
+    profile; words that no memory has lower it. Needs `query` or `keywords`. 0 leaves out nothing,
     but measures relevance. The default is none for `search`, and the profile's for `context`."""
     teams: Sequence[str | UUID]
     """Ranks the memories of these teams together with the agent's."""
     query_entities: Annotated[Sequence[str] | None, Texts(MAX_QUERY_ENTITIES)]
     """The entities that entity_overlap compares with. Default: the known entities that occur in the
-    query, if it is text, or else in `query_text`."""
-    query_text: Annotated[str | None, Length(MAX_QUERY_LENGTH)]
+    query, if it is text, or else in `keywords`."""
+    keywords: Annotated[str | None, Length(MAX_QUERY_LENGTH)]
     """The text that keyword compares with. It is not embedded: alone, without a query, it ranks by
     words only. Default: the query, if it is text."""
     query_time: Annotated[tuple[datetime, datetime] | None, require_period]

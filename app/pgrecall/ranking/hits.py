@@ -18,7 +18,7 @@ class Hits(list[ScoredMemory], Displayed):
     """The hits of one search, best first."""
 
     __slots__ = (
-        *("candidates", "floor", "profile", "query_text", "query_time"),
+        *("candidates", "floor", "profile", "keywords", "query_time"),
         *("rerank_note", "reranked", "strategy", "touched"),
     )
 
@@ -32,8 +32,8 @@ class Hits(list[ScoredMemory], Displayed):
     """The query's period: the caller's, or that in its text."""
     profile: str
     """The name of the profile that ranked them."""
-    query_text: str | None
-    """The text of the query, or that of the argument `query_text`."""
+    keywords: str | None
+    """The text of the query, or that of the argument `keywords`."""
     touched: bool
     """True if their retrieval was counted. With `touch`, it is not if the database's disk is full
     or a lock was not free within lock_timeout; the hits are right all the same."""
@@ -51,7 +51,7 @@ class Hits(list[ScoredMemory], Displayed):
         floor: float | None = None,
         query_time: Period | None = None,
         profile: str = "",
-        query_text: str | None = None,
+        keywords: str | None = None,
     ) -> None:
         super().__init__(hits)
         self.strategy = strategy
@@ -59,7 +59,7 @@ class Hits(list[ScoredMemory], Displayed):
         self.floor = floor
         self.query_time = query_time
         self.profile = profile
-        self.query_text = query_text
+        self.keywords = keywords
         self.touched = False
         self.reranked, self.rerank_note = None, None
 

@@ -65,13 +65,13 @@ class Question:
         text = require_query(query) if isinstance(query, str) else None
         also = () if query is None else ("query",)
         values: Any = {**DEFAULTS, **checked(SearchArguments, arguments, also=also)}
-        query_text, query_time = values.get("query_text"), values.get("query_time")
-        if query_text is None:
-            query_text = text
+        keywords, query_time = values.get("keywords"), values.get("query_time")
+        if keywords is None:
+            keywords = text
         elif text is None:
-            text = query_text
+            text = keywords
         zone = tables.in_zone(values["timezone"]).zone if "timezone" in values else tables.zone
-        has_question = query is not None or query_text is not None
+        has_question = query is not None or keywords is not None
         search = Search(
             agent_id=agent_id,
             query=None,
@@ -83,7 +83,7 @@ class Question:
             else other_owners(tables, agent_id, values["teams"]),
             query_entities=values.get("query_entities"),
             naming_text=text,
-            query_text=query_text,
+            keywords=keywords,
             query_time=query_time,
             **{name: values[name] for name in _AS_GIVEN if name in values},
         )
@@ -105,7 +105,7 @@ class Question:
         if min_relevance is None and self.floor is not None:
             min_relevance = self.floor(chosen)
         # Relevance costs next to nothing where words are compared anyway.
-        is_asked = self.query is not None or self.search.query_text is not None
+        is_asked = self.query is not None or self.search.keywords is not None
         shows_relevance = is_asked and chosen.min_relevance is not None
         reads_text = shows_relevance or min_relevance is not None or chosen.find(Keyword)
         query_time, text = self.search.query_time, self.search.naming_text
@@ -118,7 +118,7 @@ class Question:
             query_time=query_time,
             min_relevance=min_relevance,
             shows_relevance=shows_relevance,
-            query_text=self.search.query_text if reads_text else None,
+            keywords=self.search.keywords if reads_text else None,
         )
         return replace(self, search=search)
 
@@ -212,7 +212,7 @@ def redistributed(search: Search, *, has_query: bool) -> Profile:
         return search.profile
     values = {
         Similarity.name: has_query,
-        Keyword.name: search.query_text is not None,
+        Keyword.name: search.keywords is not None,
         EntityOverlap.name: search.may_name,
         Time.name: search.query_time is not None,
     }

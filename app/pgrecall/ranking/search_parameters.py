@@ -39,7 +39,7 @@ class Search:
     """How many names stand for query_entities; None: the statement looks names up."""
     naming_text: str | None = None
     """The text in which entities are found; None if nothing needs it."""
-    query_text: str | None = None
+    keywords: str | None = None
     """The text that words are compared with; None if nothing needs it."""
     query_time: Period | None = None
     """The period that the time signal compares with."""
@@ -87,7 +87,7 @@ class Search:
             "large": self.is_large or self.distributed,
             "divided": self.spans_nodes,
             "query": self.query is not None,
-            "words": self.query_text is not None,
+            "words": self.keywords is not None,
             "period": self.query_time is not None and self.weighs_time,
             "as_of": self.as_of is not None,
             "relevance": self.shows_relevance or self.min_relevance is not None,
@@ -108,7 +108,7 @@ class Search:
     @property
     def ranks_by_words(self) -> bool:
         """True if the query has a text and the profile a keyword signal."""
-        return self.query_text is not None and self.profile.find(Keyword) is not None
+        return self.keywords is not None and self.profile.find(Keyword) is not None
 
     @property
     def may_name(self) -> bool:
@@ -134,7 +134,7 @@ class Search:
             "min_relevance": self.min_relevance,
             "as_of": self.as_of,
             "owners": owners if self.teams else list(self.others) or None,
-            "query_text": self.query_text,
+            "keywords": self.keywords,
             "naming_text": self.naming_text,
             "names": self.names,
             "query_entities": None if self.query_entities is None else list(self.query_entities),

@@ -173,7 +173,7 @@ def _explanation(
 
 def _of_words(signal: Signal, search: Search, scored: ScoredMemory) -> dict[str, float]:
     """The two factors of the keyword signal."""
-    if not isinstance(signal, Keyword) or search.query_text is None:
+    if not isinstance(signal, Keyword) or search.keywords is None:
         return {}
     size = len(scored.memory.content.encode())
     factor = 1 / signal.divisor(size)

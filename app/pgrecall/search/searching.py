@@ -99,7 +99,7 @@ def search(
     if touch and counted is None:
         counted = yield from touched(tables, hits, request)
     hits.touched = bool(counted)
-    hits.query_text = question.search.query_text
+    hits.keywords = question.search.keywords
     return hits
 
 
@@ -149,7 +149,7 @@ def search_many(
         if diversity:
             request = diverse(request, diversity)
         hits, _ = yield from hits_of_search(tables, request, expand, strategy, by, may_count=False)
-        hits.query_text = question.search.query_text
+        hits.keywords = question.search.keywords
         several.append(hits)
     if touch and several:
         counted = yield from touched(tables, [*chain(*several)], request)

@@ -84,7 +84,7 @@ class KeyAnswer:
     default_owner: str
     """The owner of a request that names none; if the key is for several, the first of these."""
     embedder: bool
-    """True if queries may be texts that are embedded; else they are vectors, or `query_text`."""
+    """True if queries may be texts that are embedded; else they are vectors, or `keywords`."""
     version: str
 
 

@@ -107,7 +107,7 @@ function pythonValue(value) {
 export function toSql(found, { owner, profile, query, k, halfLife = null }) {
   const given = [
     sqlText(owner),
-    `query_text => ${sqlText(query)}`,
+    `keywords => ${sqlText(query)}`,
     `k => ${k}`,
     `profile => ${sqlText(profile)}`,
     `weights => ${sqlText(JSON.stringify(sharesOf(found)))}`,

@@ -54,7 +54,7 @@ export function isJsonObject(text) {
 
 /** Without an embedder, a question is compared by its words alone. */
 export function questionIn(values, hasEmbedder) {
-  const body = { [hasEmbedder ? "query" : "query_text"]: values.q, ...filtersIn(values) };
+  const body = { [hasEmbedder ? "query" : "keywords"]: values.q, ...filtersIn(values) };
   if (values.teams) body.teams = listed(values.teams);
   if (values.as_of) body.as_of = values.as_of;
   return body;

@@ -94,7 +94,7 @@ def untouched(impatient: Engine) -> Iterator[None]:
 def test_any_text_ranks_every_memory_and_is_a_filter_or_refused(
     repo: MemoryRepository, text: str
 ) -> None:
-    asked: dict[str, Any] = {"query_text": text, "profile": "hybrid"}
+    asked: dict[str, Any] = {"keywords": text, "profile": "hybrid"}
 
     hits = repo.search(AGENT, NORTH, touch=False, **asked)
     try:
@@ -125,7 +125,7 @@ def test_no_text_keeps_the_server_busy(repo: MemoryRepository) -> None:
         "a" + "\u0301" * 11_000 + "\u0316" * 11_000,
         "א" + "\u05bf" * 11_000 + "\u05b0" * 11_000,
     ):
-        assert len(repo.search(AGENT, NORTH, query_text=text, profile="hybrid", touch=False)) == 3
+        assert len(repo.search(AGENT, NORTH, keywords=text, profile="hybrid", touch=False)) == 3
 
 
 @settings(
@@ -144,14 +144,14 @@ def test_random_text_is_a_query_a_filter_and_a_content(impatient: Engine, text: 
     with impatient.connect() as connection:
         repo = MemoryRepository(connection)
         asked: dict[str, Any] = {"profile": "hybrid", "touch": False, "k": 10}
-        if text:
+        if text.strip():
             stored = repo.add("random", north(text))
-            [hit] = repo.search("random", query_text=text, **asked)
+            [hit] = repo.search("random", keywords=text, **asked)
             assert (hit.memory.id, hit.memory.content) == (stored, text)
             # What has every word of the query has all of the signal.
-            why = repo.explain("random", stored, query_text=text, profile="hybrid")
+            why = repo.explain("random", stored, keywords=text, profile="hybrid")
             assert hit.signals["keyword"] == pytest.approx(1 if why.terms else 0)
-        assert len(repo.search(AGENT, NORTH, query_text=text, **asked)) == 3
+        assert len(repo.search(AGENT, NORTH, keywords=text, **asked)) == 3
         assert repo.count(AGENT, text=text) <= 3
         connection.rollback()
 
@@ -186,6 +186,6 @@ def test_as_much_text_as_there_is_room_for_can_be_remembered_and_asked_for(
         also = repo.add_many("large", [north(f"{text} too")])
 
         assert read(repo, "large", added).content == text
-        hits = repo.search("large", query_text=text[:300], profile="hybrid", touch=False)
+        hits = repo.search("large", keywords=text[:300], profile="hybrid", touch=False)
         assert {hit.memory.id for hit in hits} == {added, *also}
         connection.rollback()
