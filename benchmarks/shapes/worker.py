@@ -91,7 +91,7 @@ class World:
             "search, words": {"keywords": "invoice garden", "profile": "hybrid"},
             "search, relevance": {"keywords": "invoice garden", "min_relevance": 0.3},
             "search, teams": {"teams": ["team"]},
-            "search, turns": {"expand_session": 2},
+            "search, turns": {"surrounding_turns": 2},
         }
         for what, arguments in searches.items():
             for owner, many in OWNERS.items():

@@ -82,7 +82,7 @@ BEGIN
     filtered := NOT has_words AND NOT options <@ '{
         planned,valid,teams,divided,as_of,query,embedding,words,usage,keyword,redistribute,
         relevance,shifted,named,given_names,min_relevance,min_similarity,
-        min_score,expand_session,diversity}';
+        min_score,surrounding_turns,diversity}';
     candidates := greatest(
         measured, least(@PER_HIT@ * @MEASURED_HITS@, measured) * ranked / @MEASURED_HITS@);
     IF one_sided > 0 THEN

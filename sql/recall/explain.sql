@@ -135,7 +135,7 @@ COMMENT ON FUNCTION explain IS
     'Why recall with the same arguments returns a memory, or why not: its rank among the memories '
     'that pass, its score, each signal''s part of it and how far that is behind the last memory '
     'returned, the reasons that exclude it, the terms of the query by weight (left_out: no memory '
-    'has it), and its relevance. beside: the hit that it comes along with by expand_session.';
+    'has it), and its relevance. beside: the hit that it comes along with by surrounding_turns.';
 
 CREATE OR REPLACE FUNCTION contributions(weights float8[], signals float8[]) RETURNS float8[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -96,7 +96,7 @@ BEGIN
         CASE WHEN min_relevance IS NOT NULL THEN 'min_relevance' END,
         CASE WHEN min_similarity IS NOT NULL THEN 'min_similarity' END,
         CASE WHEN min_score IS NOT NULL THEN 'min_score' END,
-        CASE WHEN expand_session > 0 THEN 'expand_session' END
+        CASE WHEN surrounding_turns > 0 THEN 'surrounding_turns' END
     ], NULL);
     options := array_remove(options, 'include_invalid');
     IF statuses = '{active}' THEN

@@ -32,7 +32,7 @@ BEGIN
         RETURN;
     END IF;
     asked := question(@passed@);
-    asked.options := diverse_options(asked.options, diversity, k, expand_session);
+    asked.options := diverse_options(asked.options, diversity, k, surrounding_turns);
     keywords := asked.asked_words;
     query_entities := asked.asked_entities;
     metadata := asked.contained;
@@ -75,22 +75,22 @@ $function$;
 COMMENT ON FUNCTION recall IS
     'The k best memories for a query by a profile, best first, ties by id, with score, similarity '
     'and signals. touch: count their retrieval, which moves last_accessed_at unless the profile '
-    'has accessed_by use. beside: the hit that a turn came along with by expand_session. expand: '
-    'add memories that are linked to the hits, up to so many steps away. on_subject: false where '
+    'has accessed_by use. beside: the hit that a turn came along with by surrounding_turns. '
+    'expand: add memories linked to the hits, up to so many steps away. on_subject: false where '
     'nothing on this subject was found: the best relevance is below the floor of the profile, and '
     'the rows are the nearest. diversity: choose the k by maximal marginal relevance, in the order '
     'of choice.';
 
 CREATE OR REPLACE FUNCTION diverse_options(
-    options text[], diversity float8, k integer, expand_session integer) RETURNS text[]
+    options text[], diversity float8, k integer, surrounding_turns integer) RETURNS text[]
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 BEGIN
     IF diversity = 0 THEN
         RETURN options;
     END IF;
     PERFORM require_diversity(diversity);
-    PERFORM require(expand_session = 0,
-                    'diversity does not go with expand_session: leave one out');
+    PERFORM require(surrounding_turns = 0,
+                    'diversity does not go with surrounding_turns: leave one out');
     PERFORM require(@COMPARED_PER_HIT@ * k::bigint <= @MAX_CONSIDERED@,
                     format('with diversity, k may be at most %s, got %s',
                            @MAX_CONSIDERED@ / @COMPARED_PER_HIT@, k));
@@ -115,7 +115,7 @@ BEGIN
         '%s%s FROM (%s) hits',
         jsonb_path_query_array(facts, '$.signals[*].name')
             || CASE WHEN facts ? 'decay' THEN '["decay"]' ELSE '[]' END::jsonb,
-        CASE WHEN 'expand_session' = ANY (options) THEN 'beside' ELSE 'NULL::uuid' END,
+        CASE WHEN 'surrounding_turns' = ANY (options) THEN 'beside' ELSE 'NULL::uuid' END,
         CASE name WHEN 'linked' THEN 'steps' ELSE '0' END,
         CASE WHEN NOT 'relevance' = ANY (options) THEN 'NULL::float8, NULL::boolean'
              WHEN facts ? 'min_relevance'
@@ -166,7 +166,7 @@ BEGIN
                u.signals, u.beside, u.importance, u.tier, u.key, u.last_accessed_at,
                u.steps, u.relevance, u.on_subject
           FROM (SELECT h.* FROM hits h UNION ALL SELECT l.* FROM linked l) u
-         ORDER BY CASE WHEN expand_session > 0 OR diversity > 0 THEN u.place END,
+         ORDER BY CASE WHEN surrounding_turns > 0 OR diversity > 0 THEN u.place END,
                   u.score DESC, u.id
     LOOP
         RETURN NEXT;

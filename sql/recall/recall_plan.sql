@@ -18,7 +18,7 @@ DECLARE
 BEGIN
     profile := coalesce(profile, default_profile());
     asked := question(@passed@);
-    asked.options := diverse_options(asked.options, diversity, k, expand_session);
+    asked.options := diverse_options(asked.options, diversity, k, surrounding_turns);
     keywords := asked.asked_words;
     query_entities := asked.asked_entities;
     metadata := asked.contained;

@@ -94,7 +94,7 @@ COMMENT ON FUNCTION statement_for IS
 CREATE OR REPLACE FUNCTION alone(options text[]) RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ARRAY(SELECT o FROM unnest(options) o
-                  WHERE o NOT IN ('divided', 'teams', 'min_score', 'expand_session'))
+                  WHERE o NOT IN ('divided', 'teams', 'min_score', 'surrounding_turns'))
            || 'alone'::text;
 
 COMMENT ON FUNCTION alone IS

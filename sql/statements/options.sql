@@ -8,9 +8,9 @@
 --option asked naming
 --option asked redistributes
 --option asked words relevance
---option turns expand_session search
---option turns expand_session context
---option turns expand_session standing
+--option turns surrounding_turns search
+--option turns surrounding_turns context
+--option turns surrounding_turns standing
 --option indexed index search
 --option indexed index context
 --option indexed index best

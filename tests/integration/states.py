@@ -129,7 +129,7 @@ SEARCHED: dict[str, dict[str, Any]] = {
     "metadata": {"metadata": {"a": {"$gte": 5}}},
     "text": {"text": "tea"},
     "expand": {"expand": 1},
-    "expand_session": {"keywords": "tea", "expand_session": 2},
+    "surrounding_turns": {"keywords": "tea", "surrounding_turns": 2},
     "teams": {"keywords": "tea", "teams": ["one"]},
     "min_relevance": {"keywords": "tea", "min_relevance": 0.1},
 }

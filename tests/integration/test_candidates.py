@@ -216,7 +216,7 @@ def test_candidates_say_which_terms_they_have(repo: MemoryRepository, agent: str
 def test_what_depends_on_other_scores_is_refused(repo: MemoryRepository, agent: str) -> None:
     for arguments in (
         {"min_score": 0.5},
-        {"expand_session": 1},
+        {"surrounding_turns": 1},
     ):
         with pytest.raises(InputError, match=f"leave out .*{[*arguments][-1]}"):
             candidates(repo, agent, at(0), **arguments)

@@ -239,14 +239,15 @@ QUESTIONS: dict[str, Callable[[MemoryRepository], Any]] = {
         "ada", "blue 3", where=r.memories.c.importance > 0.4, tags=["x"], **ALL
     ),
     "a context of sessions": lambda r: [
-        one.hit for one in r.context("ada", "blue 3", expand_session=1, diversity=0.3, **ALL).packed
+        one.hit
+        for one in r.context("ada", "blue 3", surrounding_turns=1, diversity=0.3, **ALL).packed
     ],
     "reranked": lambda r: r.search("ada", "red 3", rerank=shortest, **ALL),
     "decayed": lambda r: r.search("ada", "red 3", profile=DECAYING, **ALL),
     "by a number in metadata": lambda r: r.search("ada", "red 3", profile=VIEWED, **ALL),
     "diverse": lambda r: r.search("ada", "red 3", **ALONE, diversity=0.5),
     "explained, of a team": partial(explained, memory=109, min_score=0.9),
-    "explained, beside a hit": partial(explained, memory=204, expand_session=1),
+    "explained, beside a hit": partial(explained, memory=204, surrounding_turns=1),
 }
 
 
@@ -286,10 +287,10 @@ def one_and_several(
 
 IN_PSQL = {
     "recall, with its signals": "recall('ada', '{query}', {asked}, profile => 'five_factor')",
-    "a session": "recall('ada', '{query}', {asked}, expand_session => 1, min_score => 0.1)",
+    "a session": "recall('ada', '{query}', {asked}, surrounding_turns => 1, min_score => 0.1)",
     "filtered": "recall('ada', '{query}', {asked}, tags => '{{x}}', min_trust => 0)",
-    "a context of sessions": "context('ada', '{query}', {asked}, expand_session => 1)",
-    "explained": "explain('ada', '{memory}', '{query}', {asked}, expand_session => 1)",
+    "a context of sessions": "context('ada', '{query}', {asked}, surrounding_turns => 1)",
+    "explained": "explain('ada', '{memory}', '{query}', {asked}, surrounding_turns => 1)",
 }
 
 

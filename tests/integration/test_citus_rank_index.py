@@ -109,11 +109,11 @@ QUESTIONS: dict[str, Callable[[MemoryRepository], Answer]] = {
     "filtered": lambda r: searched(r, where=r.memories.c.importance > 0.6),
     "with teams": partial(searched, teams=["red", "small"]),
     "with teams and words": partial(searched, teams=["red", "small"], **WORDS),
-    "with teams and turns": partial(searched, teams=["red"], expand_session=1, **WORDS),
+    "with teams and turns": partial(searched, teams=["red"], surrounding_turns=1, **WORDS),
     "of a team": lambda r: searched(r.teams, agent="red", **WORDS),
     "context": partial(packed, **WORDS),
     "context with teams": partial(packed, teams=["red", "small"], **WORDS),
-    "context with teams and turns": partial(packed, teams=["red"], expand_session=1, **WORDS),
+    "context with teams and turns": partial(packed, teams=["red"], surrounding_turns=1, **WORDS),
 }
 
 

@@ -124,7 +124,7 @@ def test_what_diversity_does_not_go_with_is_refused(repo: MemoryRepository) -> N
         ({"diversity": -0.1}, "diversity must lie within 0 and 1, got -0.1"),
         ({"diversity": "0.5"}, "diversity must"),
         ({"diversity": 0.5, "k": 101}, "with diversity, k may be at most 100, got 101"),
-        ({"diversity": 0.5, "expand_session": 1}, "does not go with expand_session"),
+        ({"diversity": 0.5, "surrounding_turns": 1}, "does not go with surrounding_turns"),
         ({"diversity": 0.5, "rerank": lambda *_: []}, "rerank does not go with diversity"),
     )
     for arguments, message in refused:

@@ -464,7 +464,7 @@ SEARCHED: dict[str, dict[str, Any]] = {
     "search, metadata": {"metadata": {"a": {"$gte": 5}}},
     "search, as of": {"as_of": datetime(2030, 1, 1, tzinfo=UTC)},
     "search, relevance": {"min_relevance": 0.1},
-    "search, turns": {"expand_session": 1},
+    "search, turns": {"surrounding_turns": 1},
     "search, linked": {"expand": 1},
 }
 SmallCall = Callable[[MemoryRepository, Any, int], Any]

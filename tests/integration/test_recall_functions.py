@@ -103,9 +103,9 @@ ASKED: tuple[dict[str, Any], ...] = (
     {"query_time": (before(200), before(199)), "weights": {"similarity": 0.5, "time": 0.5}},
     {"query_time": (before(60), before(50)), "profile": "trust"},  # which does not ask for time
     {"min_relevance": 0.2, "keywords": "great fire", "teams": [TEAM]},
-    {"expand_session": 2, "teams": [TEAM]},
-    {"expand_session": 2, "min_relevance": 0.3, "keywords": "great fire"},
-    {"expand_session": 2, "weights": {"keyword": 1.0}, "keywords": "tea milk"},
+    {"surrounding_turns": 2, "teams": [TEAM]},
+    {"surrounding_turns": 2, "min_relevance": 0.3, "keywords": "great fire"},
+    {"surrounding_turns": 2, "weights": {"keyword": 1.0}, "keywords": "tea milk"},
 )
 
 
@@ -160,8 +160,8 @@ def test_explain_accounts_as_the_repository_does(
         {"tiers": ["long"], "min_score": 0.5},
         {"min_similarity": 0.3, "text": "tea -milk", "memory_types": ["task"]},
         {"query_time": (before(90), before(60)), "min_score": 0.2},
-        {"expand_session": 2, "keywords": "fire", "k": 400},
-        {"expand_session": 1, "min_relevance": 0.3, "keywords": "great nobodyhasit"},
+        {"surrounding_turns": 2, "keywords": "fire", "k": 400},
+        {"surrounding_turns": 1, "min_relevance": 0.3, "keywords": "great nobodyhasit"},
     )
     for id_ in every[::400]:
         for case in cases:
@@ -201,7 +201,7 @@ def test_context_packs_as_the_repository_does(
         {"max_tokens": 800, "diversity": 0.4, "consider": 60, "teams": [TEAM]},
         {"max_tokens": 600, "reserve": {"task": 0.5, "fact": 0.25}, "keywords": "fire"},
         {"max_tokens": 500, "query_time": (before(90), before(60)), "keywords": "fire"},
-        {"max_tokens": 300, "expand_session": 2, "keywords": "great fire"},
+        {"max_tokens": 300, "surrounding_turns": 2, "keywords": "great fire"},
         {"max_tokens": 300, "keywords": "nobodyhasit", "min_relevance": 0.95},
     )
     for case in cases:

@@ -402,7 +402,7 @@ REFUSED: dict[str, dict[str, Any]] = {
         "keywords": None,
     },
     "the query is empty": {"rerank": Fake(), "keywords": " "},
-    "leave out expand_session, or write a context": {"rerank": Fake(), "expand_session": 1},
+    "leave out surrounding_turns, or write a context": {"rerank": Fake(), "surrounding_turns": 1},
     "k must lie within 1": {"rerank": Fake(), "k": 0},
 }
 
@@ -482,7 +482,7 @@ def test_turns_of_a_context_follow_their_hit(engine: Engine) -> None:
     )
 
     context = repo.context(
-        *("ada", NORTH), keywords="tea", k=1, expand_session=1, rerank=Rerank(fake, top=3)
+        *("ada", NORTH), keywords="tea", k=1, surrounding_turns=1, rerank=Rerank(fake, top=3)
     )
 
     assert [(one.hit.memory.content, one.hit.moved) for one in context.packed] == [

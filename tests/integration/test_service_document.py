@@ -107,7 +107,7 @@ SENT: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
     "POST /search": (
         [
             {"tags": [" "], "keywords": "", "min_relevance": 0, "touch": None},
-            {"query": "tea", "min_similarity": 0, "expand_session": 1},
+            {"query": "tea", "min_similarity": 0, "surrounding_turns": 1},
             {"query": [0.5] * 256, "min_similarity": 0},
         ],
         [

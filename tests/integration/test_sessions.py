@@ -126,8 +126,8 @@ def test_turns_around_each_hit_come_in_their_order(mine: Owner) -> None:
     mine.add(turn("alone", 0.85, None, "another"))
     mine.add(noted("no turn", 0.7))
 
-    hits = found(mine, k=4, expand_session=2)
-    few = found(mine, k=1, expand_session=3, min_score=0.88)
+    hits = found(mine, k=4, surrounding_turns=2)
+    few = found(mine, k=1, surrounding_turns=3, min_score=0.88)
 
     assert contents(few) == [*"0123456"], "whatever they score"
     assert contents(hits) == [*"1234567", "alone", "no turn"]
@@ -143,7 +143,7 @@ def test_what_is_below_the_floor_is_no_hit_and_comes_along(mine: Owner, k: int) 
     ids = dialogue(mine, [0.1, 0.9, 0.8, 0.1])
     mine.add_many([noted(f"filler {n}", n / 4_000) for n in range(200)])
     mine.repo.rank_indexes.build(agent_id=mine.name, at_least=1)
-    asked: dict[str, Any] = {"expand_session": 2, "min_score": 0.85, "as_of": NOW, "k": k}
+    asked: dict[str, Any] = {"surrounding_turns": 2, "min_score": 0.85, "as_of": NOW, "k": k}
     asked |= {"profile": ALONE}
     expected = [(id_, None if id_ == ids[1] else ids[1]) for id_ in ids]
 
@@ -166,8 +166,8 @@ def test_sessions_of_others_of_the_same_name_do_not_mix(mine: Owner) -> None:
     dialogue(red, [0.3, 0.8, 0.3])
     dialogue(mine.team, [0.7, 0.7, 0.7])
 
-    alone = found(mine, k=1, expand_session=10)
-    together = found(mine, k=2, expand_session=10, teams=[red.name])
+    alone = found(mine, k=1, surrounding_turns=10)
+    together = found(mine, k=2, surrounding_turns=10, teams=[red.name])
 
     assert [hit.memory.agent_id for hit in alone] == [mine.name] * 3
     assert [hit.memory.owner_id for hit in together] == [mine.name] * 3 + [red.stored_id] * 3
@@ -189,11 +189,11 @@ def test_what_does_not_pass_does_not_come_along(mine: Owner) -> None:
     [first] = [one for one in found(mine, k=9) if one.memory.content == "forgotten"]
     mine.invalidate(first.memory.id)
 
-    asked: dict[str, Any] = {"k": 1, "expand_session": 3, "as_of": None}
+    asked: dict[str, Any] = {"k": 1, "surrounding_turns": 3, "as_of": None}
     now = contents(found(mine, **asked))
     assert now == ["passes", "hit", "later", "of another tag", "too far"]
     assert contents(found(mine, **asked, tags=["kept"])) == [*("passes", "hit", "later", "too far")]
-    narrow = {**asked, "expand_session": 2, "as_of": NOW}
+    narrow = {**asked, "surrounding_turns": 2, "as_of": NOW}
     assert contents(found(mine, **narrow)) == ["passes", "hit", "of another tag"]
     assert contents(found(mine, **narrow, min_similarity=0.5)) == ["hit"]
 
@@ -208,7 +208,7 @@ def test_turns_without_a_place_come_last_by_their_time(mine: Owner) -> None:
             turn("first", 0.1, 7, created_at=before(0.5)),
         ]
     )
-    hits = found(mine, k=1, expand_session=3)
+    hits = found(mine, k=1, surrounding_turns=3)
     assert contents(hits) == ["first", "second", "third", "fourth", "unknown"]
 
 
@@ -217,7 +217,7 @@ def test_links_lead_from_hits_not_from_what_came_along_which_is_touched(mine: Ow
     linked, other = mine.add_many([noted(name, 0.05) for name in ("linked", "other")])
     for source, target in ((ids[1], linked), (ids[0], other), (ids[1], ids[2])):
         mine.links.add(source, target)
-    hits = found(mine, k=1, expand_session=1, expand=1, touch=True)
+    hits = found(mine, k=1, surrounding_turns=1, expand=1, touch=True)
     assert contents(hits) == ["0", "1", "2", "linked"]
     assert [mine.read(id_).retrieval_count for id_ in ids] == [1, 1, 1, 0]
 
@@ -233,8 +233,8 @@ def test_a_context_holds_passages_in_order_within_its_budget(mine: Owner) -> Non
     mine.add(noted("a fact", 0.85, memory_type="fact"))
     asked: dict[str, Any] = ASKED | {"k": 3}
 
-    whole = mine.context(NORTH, expand_session=1, **asked)
-    tight = mine.context(NORTH, expand_session=1, max_tokens=60, **asked)
+    whole = mine.context(NORTH, surrounding_turns=1, **asked)
+    tight = mine.context(NORTH, surrounding_turns=1, max_tokens=60, **asked)
 
     bodies = [line.split(": ", 1)[1] for line in whole.text.splitlines()[:-1]]
     assert bodies == ["a fact", *"123567"]
@@ -303,7 +303,7 @@ def test_packing_with_turns_keeps_to_its_rules(shared_engine: Engine) -> None:
 
 def test_a_floor_of_relevance_is_for_hits(mine: Owner) -> None:
     ids = dialogue(mine, [0.1, 0.2, 0.8, 0.3, 0.05])
-    asked: dict[str, Any] = {"expand_session": 1, "min_relevance": 0.5}
+    asked: dict[str, Any] = {"surrounding_turns": 1, "min_relevance": 0.5}
     given: dict[str, Any] = {"profile": ALONE, "as_of": NOW, **asked}
 
     hits = found(mine, **asked)

@@ -79,7 +79,7 @@ def options_named_in(name: str) -> list[str]:
     return [one for one in known_options() if one in named or one in FOLLOWED]
 
 
-FOLLOWED = ("keyword", "redistribute", "divided", "expand_session", "index", "touch")
+FOLLOWED = ("keyword", "redistribute", "divided", "surrounding_turns", "index", "touch")
 
 
 @pytest.mark.parametrize("name", RANKING)
@@ -192,7 +192,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "teams": ([TEAM], ["team:red", "blue"], [""]),
     "query_entities": (["Ann"], ["Ann", "Bob", "Ann"], ["nobody"]),
     "query_time": ((before(60), before(50)),),
-    "expand_session": (1, 3, 99),
+    "surrounding_turns": (1, 3, 99),
     "diversity": (0.3, 0.7, 1.0),
     "as_of": (before(0), before(100)),
     "memory_types": (["fact"], ["task", "fact"]),

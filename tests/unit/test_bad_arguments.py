@@ -339,7 +339,7 @@ def test_no_parameter_of_a_condition_replaces_one_of_a_search() -> None:
     moment = NOW - timedelta(days=1)
     asked: dict[str, Any] = {"keywords": "text", "query_time": (moment, NOW), "teams": ["b"]}
     asked |= dict.fromkeys(("min_relevance", "min_similarity"), 0.1)
-    asked |= {"profile": every, "expand_session": 1, "as_of": NOW}
+    asked |= {"profile": every, "surrounding_turns": 1, "as_of": NOW}
     question = Question.of(tables(), "a", NORTH, k=1, arguments=asked)  # type: ignore[arg-type]
     search = replace(question.search, query=Vector(NORTH))
 

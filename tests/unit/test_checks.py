@@ -23,7 +23,7 @@ LIMITS = {
     "a filter on metadata": [limits.MAX_COMPARISONS, limits.MAX_VALUES, limits.MAX_DEPTH],
     "`k`": [K.most, limits.MAX_CONSIDERED],
     "entities of a query": [limits.MAX_QUERY_ENTITIES],
-    "turns around a hit": [limits.MAX_EXPAND_SESSION],
+    "turns around a hit": [limits.MAX_SURROUNDING_TURNS],
 }
 """How a row of the page begins → the numbers that it begins with."""
 

@@ -45,7 +45,7 @@ CASES: dict[str, tuple[str, Any]] = {
     "query_time": ("--between 2026-05-01 2026-06-01", (MAY, JUNE)),
     "dates": ("--dates auto", "auto"),
     "timezone": ("--timezone Europe/Berlin", ZoneInfo("Europe/Berlin")),
-    "expand_session": ("--expand-session 2", 2),
+    "surrounding_turns": ("--surrounding-turns 2", 2),
     "as_of": ("--as-of 2026-06-01", JUNE),
 }
 ARGUMENTS = set(SearchArguments.__annotations__) - set(LEFT_OUT)

@@ -78,7 +78,7 @@ def context(
     `max_similarity`, say 0.92, leaves out what is more similar than that to a memory already
     packed. `diversity` d in [0, 1) chooses next what has the greatest (1 - d) · score -
     d · similarity to the nearest one packed (maximal marginal relevance, Carbonell and Goldstein
-    1998). Turns that `expand_session` adds follow their memory and do not count towards k.
+    1998). Turns that `surrounding_turns` adds follow their memory and do not count towards k.
 
     `style` is plain, markdown, xml or a Style of your own. The same memories give the same text,
     and none of them can end its block or imitate another. `legend` of the result explains the marks
@@ -190,7 +190,7 @@ def _reranked(
     text: str,
 ) -> Operation[tuple[Packing, Verdict]]:
     """How to pack in the order of the reranker, and its verdict."""
-    alone = replace(search, k=min(search.k, rerank.top), expand_session=0)
+    alone = replace(search, k=min(search.k, rerank.top), surrounding_turns=0)
     hits, _ = yield from hits_of_search(tables, alone, 0, strategy, None, may_count=False)
     floor = packing.min_relevance
     hits[:] = [

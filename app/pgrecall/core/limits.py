@@ -20,7 +20,7 @@ MAX_DEPTH = 32
 """Levels of lists and objects in metadata. What was stored before may have more."""
 MAX_COMPARISONS = 64
 """Of metadata, in one filter."""
-MAX_EXPAND_SESSION = 10
+MAX_SURROUNDING_TURNS = 10
 """Turns on each side of a hit."""
 MAX_CONSIDERED = 500
 """The greatest `consider` of a context, since every pair may have to be compared."""

@@ -99,7 +99,7 @@ class NewMemory:
     tokens: int | None = None
     """Number of tokens of `content`. If None, the repository counts them."""
     session: str | None = None
-    """The dialogue that the memory is a turn of; `expand_session` adds the turns around a hit."""
+    """The dialogue that this is a turn of; `surrounding_turns` adds the turns around a hit."""
     turn: int | None = None
     """Position in the session, from 0. Turns without one come last, ordered by `created_at`."""
 

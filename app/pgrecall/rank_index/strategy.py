@@ -124,7 +124,7 @@ def search_with_index(
         if candidates == MAX_CANDIDATES or more > 2 * MAX_CANDIDATES:
             return None
         candidates = min(more, MAX_CANDIDATES)
-    floor = None if search.expand_session else search.min_score
+    floor = None if search.surrounding_turns else search.min_score
     passed = [row for row in rows if floor is None or row.score >= floor]
     return Found(passed, rows[0].total)
 
@@ -159,7 +159,7 @@ def plan_index_use(
         if row.mean is not None and (row.mean_latest is None or row.mean_latest <= moment)
     }
     sources = _sources(search, owners, usable, means, moment, layout)
-    if not (search.expand_session or search.diversity):  # whose statements choose among the best
+    if not (search.surrounding_turns or search.diversity):  # whose statements choose among the best
         search = replace(search, min_score=None)
     run = partial(over, tables, search, sources)
     return IndexPlan(run, search, sources, usable)

@@ -10,7 +10,7 @@ from uuid import UUID
 from pgrecall.core import checks
 from pgrecall.core.checks import COSINE, SHARE, Count, Length, Needs, Texts
 from pgrecall.core.dates import require_dates
-from pgrecall.core.limits import MAX_EXPAND_SESSION, MAX_QUERY_ENTITIES, MAX_QUERY_LENGTH
+from pgrecall.core.limits import MAX_QUERY_ENTITIES, MAX_QUERY_LENGTH, MAX_SURROUNDING_TURNS
 from pgrecall.core.validation import require_period
 from pgrecall.errors import InputError
 from pgrecall.ranking import filters
@@ -70,7 +70,7 @@ class SearchArguments(FilterArguments, total=False):
     """The user's time zone, such as "Europe/Berlin". Days that `dates` finds begin and end at its
     midnights, and `context` writes the dates of memories in it. Default: that of the repository, or
     else that of `as_of` for `dates`, and UTC."""
-    expand_session: Annotated[int, Count(0, MAX_EXPAND_SESSION)]
+    surrounding_turns: Annotated[int, Count(0, MAX_SURROUNDING_TURNS)]
     """Adds up to this many turns before and after each hit, from its session. They must pass the
     filters, but `min_score`, `min_relevance` and `k` do not apply to them."""
     as_of: datetime | None
@@ -83,7 +83,7 @@ class SearchArguments(FilterArguments, total=False):
 
 DEFAULTS: Mapping[str, Any] = {
     "teams": (),
-    "expand_session": 0,
+    "surrounding_turns": 0,
     **filters.DEFAULTS,
 }
 """Default values of the arguments whose default is not None."""

@@ -28,7 +28,7 @@ from pgrecall.scoring import expression, profiles
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import EntityOverlap, Keyword, Similarity, Time
 
-_AS_GIVEN = ("min_score", "min_similarity", "min_relevance", "as_of", "expand_session")
+_AS_GIVEN = ("min_score", "min_similarity", "min_relevance", "as_of", "surrounding_turns")
 
 
 @dataclass(frozen=True, slots=True)

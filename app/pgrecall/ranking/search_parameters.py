@@ -49,7 +49,7 @@ class Search:
     shows_relevance: bool = False
     """True if relevance is measured although it leaves out nothing."""
     as_of: datetime | None = None
-    expand_session: int = 0
+    surrounding_turns: int = 0
     diversity: float = 0.0
     is_large: bool = False
     """True if the owners have so many memories that planning each search again is worth it."""
@@ -94,7 +94,7 @@ class Search:
             "min_score": self.min_score is not None,
             "min_similarity": self.min_similarity is not None,
             "min_relevance": self.min_relevance is not None,
-            "expand_session": bool(self.expand_session),
+            "surrounding_turns": bool(self.surrounding_turns),
             "diversity": self.diversity > 0,
             "named": self.may_name,
             "naming": self.may_name and self.names is None,
@@ -151,7 +151,7 @@ class Search:
             "query": self.query,
             "k": self.k,
             "ranked": self.most,
-            "expand_session": self.expand_session,
+            "surrounding_turns": self.surrounding_turns,
             **{f"{name}_weight": weight for name, weight in self.profile.weights.items()},
             **self.filters.parameters,
             **{name: value for name, value in optional.items() if value is not None},

@@ -82,7 +82,7 @@ def explain(
 
 def _described(tables: Tables, search: Search, memory_id: UUID) -> Operation[list[Any]]:
     """The memory of this id of each owner that has one."""
-    alone = replace(search, expand_session=0, min_score=None)
+    alone = replace(search, surrounding_turns=0, min_score=None)
     rows: list[Any] = []
     for one in each_owner(alone):
         rows += yield ranks(tables, "explain", one, id=memory_id)

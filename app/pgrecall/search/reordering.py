@@ -46,9 +46,9 @@ def chosen(value: Rerank | Reranker | bool | None) -> Operation[Rerank | None]:
 
 def reordering(rerank: Rerank, query: object, k: int, arguments: Mapping[str, Any]) -> Reordering:
     """How a search with these arguments is reranked; raises InputError."""
-    if arguments.get("expand_session"):
+    if arguments.get("surrounding_turns"):
         raise InputError(
-            "a search with rerank adds no turns: leave out expand_session, or write a context"
+            "a search with rerank adds no turns: leave out surrounding_turns, or write a context"
         )
     return Reordering(rerank, judged_text(query, arguments), K("k", k))
 

@@ -48,7 +48,7 @@ def scatter_gather(tables: Tables, search: Search, strategy: Strategy) -> Operat
 
     Each owner is ranked through its rank index, or all its memories are scored.
     """
-    alone = replace(search, k=search.most, expand_session=0, min_score=None)
+    alone = replace(search, k=search.most, surrounding_turns=0, min_score=None)
     rows: list[Sequence[Any]] = []
     candidates: list[int] = []
     over = partial(over_candidates, name="best")

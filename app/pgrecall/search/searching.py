@@ -172,7 +172,7 @@ def hits_of_search(
     if request.spans_nodes:
         apart = yield from scatter_gather(tables, request, strategy)
     indexed = yield from search_with_index(tables, request, strategy)
-    adds_hits = expand or request.expand_session
+    adds_hits = expand or request.surrounding_turns
     alone = indexed is None and not adds_hits and not (request.is_large or request.distributed)
     counted: bool | None = None
     if indexed is None:
@@ -200,7 +200,7 @@ def hits_of_search(
         request = replace(request, k=by.k)
     if expand and hits:
         linked = yield from _neighbours(tables, request, hits, expand)
-        in_two_parts = request.expand_session or hits.reranked or request.diversity
+        in_two_parts = request.surrounding_turns or hits.reranked or request.diversity
         hits[:] = [*hits, *linked] if in_two_parts else sorted([*hits, *linked], key=place)
     return hits, counted
 
@@ -312,8 +312,8 @@ def require_diverse(
     share = require_diversity(diversity)
     if not share:
         return share
-    if arguments.get("expand_session"):
-        raise InputError("diversity does not go with expand_session: leave one out")
+    if arguments.get("surrounding_turns"):
+        raise InputError("diversity does not go with surrounding_turns: leave one out")
     if rerank:
         raise InputError("rerank does not go with diversity, which weighs scores: leave one out")
     if isinstance(k, int) and k > _MOST:

@@ -74,7 +74,7 @@ class Candidates:
 MOST = 1_000
 """The greatest `n`."""
 _AGE = "age of "
-_OF_OTHER_SCORES = ("min_score", "expand_session")
+_OF_OTHER_SCORES = ("min_score", "surrounding_turns")
 """Arguments whose effect depends on the scores of all memories, which change with the weights."""
 
 
@@ -96,9 +96,9 @@ def candidates(
     the clock of recency, than the n-th memory by this signal; n is raised to `k`. With `by_signal`
     False they are the n best by the profile alone, and `total` is None, unless these are all.
 
-    Takes the arguments of `search` except min_score and expand_session, which depend on the scores
-    of other memories. Every memory is read once, without a rank index. No retrieval is counted. On
-    Citus, the owners of one call must be one.
+    Takes the arguments of `search` except min_score and surrounding_turns, which depend on the
+    scores of other memories. Every memory is read once, without a rank index. No retrieval is
+    counted. On Citus, the owners of one call must be one.
 
     Raises InputError for a value that cannot be used.
     """

@@ -113,7 +113,7 @@ route(
     "candidates",
     Reader,
     Candidates,
-    *("min_score", "expand_session"),
+    *("min_score", "surrounding_turns"),
     n=50,
     **DRINK,
 )
