@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION explain(
     @arguments@
 ) RETURNS TABLE (
     agent_id text, rank bigint, ranked bigint, returned boolean, score float8, needed_score float8,
-    signals jsonb, reasons text[], terms jsonb, relevance float8, beside uuid
+    signals jsonb, reasons text[], terms jsonb, relevance float8, attached_to uuid
 )
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
@@ -89,10 +89,10 @@ BEGIN
     unmet := ARRAY(SELECT e.key FROM jsonb_each(own.meets) e
                     WHERE e.value = 'false' ORDER BY e.key);
     IF standing.before >= k OR own.score < min_score OR 'min_relevance' = ANY (unmet) THEN
-        beside := standing.beside;
+        attached_to := standing.attached_to;
     END IF;
     -- A turn that comes along needs neither min_score nor min_relevance.
-    comes_along := beside IS NOT NULL AND array_remove(unmet, 'min_relevance') = '{}';
+    comes_along := attached_to IS NOT NULL AND array_remove(unmet, 'min_relevance') = '{}';
     IF comes_along THEN
         unmet := '{}';
     END IF;
@@ -135,7 +135,8 @@ COMMENT ON FUNCTION explain IS
     'Why recall with the same arguments returns a memory, or why not: its rank among the memories '
     'that pass, its score, each signal''s part of it and how far that is behind the last memory '
     'returned, the reasons that exclude it, the terms of the query by weight (left_out: no memory '
-    'has it), and its relevance. beside: the hit that it comes along with by surrounding_turns.';
+    'has it), and its relevance. attached_to: the hit that it comes along with, by '
+    'surrounding_turns.';
 
 CREATE OR REPLACE FUNCTION contributions(weights float8[], signals float8[]) RETURNS float8[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -4,12 +4,12 @@ CREATE OR REPLACE FUNCTION recall(
     @arguments@,
     touch boolean DEFAULT false,
     strategy text DEFAULT 'auto',
-    expand integer DEFAULT 0,
+    linked integer DEFAULT 0,
     diversity float8 DEFAULT 0
 ) RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
-    score float8, similarity float8, signals jsonb, beside uuid,
-    importance float8, tier text, key text, last_accessed_at timestamptz, steps integer,
+    score float8, similarity float8, signals jsonb, attached_to uuid,
+    importance float8, tier text, key text, last_accessed_at timestamptz, hops integer,
     relevance float8, on_subject boolean
 )
     LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path FROM CURRENT AS $function$
@@ -25,10 +25,10 @@ DECLARE
     hit_owners text[] := '{}';
     hit_ids uuid[] := '{}';
 BEGIN
-    PERFORM require_count('expand', expand, 0, 2);
+    PERFORM require_count('linked', linked, 0, 2);
     profile := coalesce(profile, default_profile());
-    IF expand > 0 THEN
-        RETURN QUERY SELECT * FROM expanded(expand, strategy, touch, @passed@, diversity);
+    IF linked > 0 THEN
+        RETURN QUERY SELECT * FROM expanded(linked, strategy, touch, @passed@, diversity);
         RETURN;
     END IF;
     asked := question(@passed@);
@@ -48,8 +48,8 @@ BEGIN
     END IF;
     WHILE NOT answered LOOP
         answered := sources IS NULL;
-        FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, beside,
-            importance, tier, key, last_accessed_at, steps, relevance, on_subject, passed,
+        FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, attached_to,
+            importance, tier, key, last_accessed_at, hops, relevance, on_subject, passed,
             total IN
             EXECUTE recall_text(asked.facts, asked.options, sources)
             USING ranked, asked.owners, asked.weighed, coalesce(sources,
@@ -59,7 +59,7 @@ BEGIN
         LOOP
             answered := sources IS NULL OR has_enough_hits(sources, passed, total);
             EXIT WHEN NOT answered;
-            CONTINUE WHEN beside IS NULL AND score < min_score;
+            CONTINUE WHEN attached_to IS NULL AND score < min_score;
             RETURN NEXT;
             hit_owners := hit_owners || agent_id;
             hit_ids := hit_ids || id;
@@ -75,8 +75,8 @@ $function$;
 COMMENT ON FUNCTION recall IS
     'The k best memories for a query by a profile, best first, ties by id, with score, similarity '
     'and signals. touch: count their retrieval, which moves last_accessed_at unless the profile '
-    'has accessed_by use. beside: the hit that a turn came along with by surrounding_turns. '
-    'expand: add memories linked to the hits, up to so many steps away. on_subject: false where '
+    'has accessed_by use. attached_to: the hit that a turn came along with by surrounding_turns. '
+    'linked: add memories at most so many links away from the hits. on_subject: false where '
     'nothing on this subject was found: the best relevance is below the floor of the profile, and '
     'the rows are the nearest. diversity: choose the k by maximal marginal relevance, in the order '
     'of choice.';
@@ -115,8 +115,8 @@ BEGIN
         '%s%s FROM (%s) hits',
         jsonb_path_query_array(facts, '$.signals[*].name')
             || CASE WHEN facts ? 'decay' THEN '["decay"]' ELSE '[]' END::jsonb,
-        CASE WHEN 'surrounding_turns' = ANY (options) THEN 'beside' ELSE 'NULL::uuid' END,
-        CASE name WHEN 'linked' THEN 'steps' ELSE '0' END,
+        CASE WHEN 'surrounding_turns' = ANY (options) THEN 'attached_to' ELSE 'NULL::uuid' END,
+        CASE name WHEN 'linked' THEN 'hops' ELSE '0' END,
         CASE WHEN NOT 'relevance' = ANY (options) THEN 'NULL::float8, NULL::boolean'
              WHEN facts ? 'min_relevance'
              THEN format('relevance, max(relevance) OVER () >= %s', facts ->> 'min_relevance')
@@ -133,12 +133,12 @@ COMMENT ON FUNCTION recall_text IS
 -- The hits of recall, and the memories linked to them: placed among the hits by their score, or
 -- behind them where turns came along, which no link leads from.
 CREATE OR REPLACE FUNCTION expanded(
-    expand integer, strategy text, touch boolean, agent text, @arguments@,
+    linked integer, strategy text, touch boolean, agent text, @arguments@,
     diversity float8 DEFAULT 0)
     RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
-    score float8, similarity float8, signals jsonb, beside uuid,
-    importance float8, tier text, key text, last_accessed_at timestamptz, steps integer,
+    score float8, similarity float8, signals jsonb, attached_to uuid,
+    importance float8, tier text, key text, last_accessed_at timestamptz, hops integer,
     relevance float8, on_subject boolean
 )
     LANGUAGE plpgsql VOLATILE ROWS 20 SET search_path FROM CURRENT AS $function$
@@ -147,24 +147,26 @@ DECLARE
     hit_owners text[] := '{}';
     hit_ids uuid[] := '{}';
 BEGIN
-    FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, beside,
-        importance, tier, key, last_accessed_at, steps, relevance, on_subject IN
+    FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, attached_to,
+        importance, tier, key, last_accessed_at, hops, relevance, on_subject IN
         WITH hits AS MATERIALIZED (
             SELECT r.*, row_number() OVER () AS place FROM recall(
                    @passed@, false, strategy, diversity => diversity) r
         ), linked AS (
             SELECT l.*, NULL::bigint AS place
               FROM linked_memories(
-                       ARRAY(SELECT h.agent_id FROM hits h WHERE h.beside IS NULL ORDER BY h.place),
-                       ARRAY(SELECT h.id FROM hits h WHERE h.beside IS NULL ORDER BY h.place),
-                       k + (SELECT count(h.beside) FROM hits h)::integer, expand, @passed@) l
+                       ARRAY(SELECT h.agent_id FROM hits h
+                              WHERE h.attached_to IS NULL ORDER BY h.place),
+                       ARRAY(SELECT h.id FROM hits h
+                              WHERE h.attached_to IS NULL ORDER BY h.place),
+                       k + (SELECT count(h.attached_to) FROM hits h)::integer, linked, @passed@) l
              WHERE NOT EXISTS (SELECT FROM hits h WHERE h.agent_id = l.agent_id AND h.id = l.id)
              ORDER BY l.score DESC, l.id
              LIMIT k
         )
         SELECT u.agent_id, u.id, u.content, u.memory_type, u.created_at, u.score, u.similarity,
-               u.signals, u.beside, u.importance, u.tier, u.key, u.last_accessed_at,
-               u.steps, u.relevance, u.on_subject
+               u.signals, u.attached_to, u.importance, u.tier, u.key, u.last_accessed_at,
+               u.hops, u.relevance, u.on_subject
           FROM (SELECT h.* FROM hits h UNION ALL SELECT l.* FROM linked l) u
          ORDER BY CASE WHEN surrounding_turns > 0 OR diversity > 0 THEN u.place END,
                   u.score DESC, u.id
@@ -180,13 +182,13 @@ END
 $function$;
 
 COMMENT ON FUNCTION expanded IS
-    'What recall returns with expand: its hits, and the memories within so many links of them.';
+    'What recall returns with linked: its hits, and the memories within so many links of them.';
 
 CREATE OR REPLACE FUNCTION linked_memories(
-    hit_owners text[], hit_ids uuid[], most integer, steps integer, agent text, @arguments@)
+    hit_owners text[], hit_ids uuid[], most integer, hops integer, agent text, @arguments@)
     RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
-    score float8, similarity float8, signals jsonb, beside uuid,
+    score float8, similarity float8, signals jsonb, attached_to uuid,
     importance float8, tier text, key text, last_accessed_at timestamptz, away integer,
     relevance float8, on_subject boolean
 )
@@ -202,7 +204,7 @@ BEGIN
         RETURN QUERY EXECUTE recall_text(asked.facts, alone(asked.options) || CASE
                 WHEN min_score IS NOT NULL THEN '{min_score}' ELSE '{}' END::text[], NULL, 'linked')
             USING most, asked.owners, asked.weighed, jsonb_build_object(
-                      'steps', steps,
+                      'hops', hops,
                       'hit_owners', (ARRAY(SELECT h.o FROM unnest(hit_owners) h(o)
                                             WHERE h.o = agent))::text,
                       'hit_ids', (ARRAY(SELECT h.i FROM unnest(hit_owners, hit_ids) h(o, i)

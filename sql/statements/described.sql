@@ -7,11 +7,11 @@ SELECT :columns, one.score,
      , (SELECT asked.has_terms FROM asked) AS has_terms --? redistribute by_words
      , (SELECT asked.entities FROM asked) AS query_entities --? naming
      , (SELECT asked.names FROM asked) AS names --? naming
-     , one.beside, one.hit_score --? turns
+     , one.attached_to, one.hit_score --? turns
      , one.passed, one.total --? indexed
      , one.place, one.cost, one.verdict, one.step, one.near --? context
      , one.step --? diverse
-     , one.steps --? linked
+     , one.hops --? linked
      , :ages AS ages --? candidates
      , ARRAY(SELECT asked_for.term FROM asked_for
               WHERE asked_for.term IN (

@@ -1,8 +1,8 @@
--- The hits and the turns that come along. beside: the hit that a turn comes along with.
+-- The hits and the turns that come along. attached_to: the hit that a turn comes along with.
 SELECT ranked.agent_id, ranked.id, ranked.score
      , ranked.share --? words
      , ranked.coverage --? words
-     , NULL::uuid AS beside, ranked.score AS hit_score
+     , NULL::uuid AS attached_to, ranked.score AS hit_score
      , ranked.passed, ranked.total --? indexed
   FROM ranked
 UNION ALL

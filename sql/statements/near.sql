@@ -1,9 +1,9 @@
--- The memories within some steps of the hits, and how many steps away each is.
+-- The memories within some links of the hits, and how many links away each is.
 WITH RECURSIVE reached AS (
-    SELECT hit.agent_id, hit.id, 0 AS steps
+    SELECT hit.agent_id, hit.id, 0 AS hops
       FROM unnest(:hit_owners::text[], :hit_ids::uuid[]) hit(agent_id, id)
      UNION
-    SELECT reached.agent_id, linked.id, reached.steps + 1
+    SELECT reached.agent_id, linked.id, reached.hops + 1
       FROM reached
      CROSS JOIN LATERAL (
            (SELECT memory_links.target_id AS id FROM pgrecall.memory_links
@@ -21,9 +21,9 @@ WITH RECURSIVE reached AS (
                AND memory_links.agent_id = reached.agent_id
                AND memory_links.target_id = reached.id
             OFFSET 0)) linked
-     WHERE reached.steps < :steps::integer
+     WHERE reached.hops < :hops::integer
 )
-SELECT reached.agent_id, reached.id, min(reached.steps) AS steps
+SELECT reached.agent_id, reached.id, min(reached.hops) AS hops
   FROM reached
  GROUP BY reached.agent_id, reached.id
-HAVING min(reached.steps) > 0
+HAVING min(reached.hops) > 0

@@ -2,7 +2,7 @@
 SELECT agent_memories.agent_id, agent_memories.id, :score AS score
      , coalesce(words.share, 0::float8) AS share --? words
      , words.coverage --? words
-     , one.steps
+     , one.hops
   FROM near one
   :looked_up
   LEFT JOIN pgrecall.keyword_shares(:all_owners::text[], :keywords::text, :worded_owners::text[],

@@ -24,9 +24,9 @@ SELECT row_number() OVER (ORDER BY priced.comes_along, priced.relevant DESC
                   FROM unnest(:reranked_owners::text[], :reranked_ids::uuid[])
                        WITH ORDINALITY given(agent_id, id, number)
                  WHERE given.agent_id = one.agent_id AND given.id = one.id) AS reranked --? reranked
-             , (one.beside IS NOT NULL) AS comes_along --? turns
+             , (one.attached_to IS NOT NULL) AS comes_along --? turns
              , false AS comes_along --? !turns
-             , (one.beside IS NOT NULL
+             , (one.attached_to IS NOT NULL
                 OR :relevance >= :min_relevance::float8) AS relevant --? relevance turns
              , (:relevance >= :min_relevance::float8) AS relevant --? relevance !turns
              , true AS relevant --? !relevance

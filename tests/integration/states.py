@@ -128,7 +128,7 @@ SEARCHED: dict[str, dict[str, Any]] = {
     "words index": {"keywords": "tea milk", "strategy": "index"},
     "metadata": {"metadata": {"a": {"$gte": 5}}},
     "text": {"text": "tea"},
-    "expand": {"expand": 1},
+    "linked": {"linked": 1},
     "surrounding_turns": {"keywords": "tea", "surrounding_turns": 2},
     "teams": {"keywords": "tea", "teams": ["one"]},
     "min_relevance": {"keywords": "tea", "min_relevance": 0.1},

@@ -28,7 +28,7 @@ def test_nothing_returns_a_memory_before_it_is_approved(mine: Owner) -> None:
             mine.search(NORTH, touch=False),
             mine.search(NORTH, strategy="index", touch=False),
             mine.search(NORTH, k=1, surrounding_turns=1, touch=False, min_similarity=0.5),
-            mine.search(NORTH, expand=1, touch=False),
+            mine.search(NORTH, linked=1, touch=False),
             mine.search(NORTH, as_of=datetime.now(UTC) + timedelta(1), touch=False),
         ]
         ids = [memory.id for memory in mine.list()]

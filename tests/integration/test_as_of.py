@@ -127,7 +127,7 @@ DAY = timedelta(days=1)
 SEARCHES: dict[str, Callable[[Owner], Any]] = {
     "search": lambda mine: mine.search(NORTH, profile="trust"),
     "context": lambda mine: mine.context(NORTH, profile="trust"),
-    "expand": lambda mine: mine.search(NORTH, profile="trust", expand=1),
+    "linked": lambda mine: mine.search(NORTH, profile="trust", linked=1),
     "recall": lambda mine: mine.sql(
         "SELECT id FROM pgrecall.recall(:agent, CAST(:query AS vector), profile => 'trust', "
         "touch => true)",

@@ -234,7 +234,7 @@ def shortest(query: str, texts: list[str]) -> list[float]:
 QUESTIONS: dict[str, Callable[[MemoryRepository], Any]] = {
     **{one: partial(ranked, profile=one) for one in ("hybrid", "trust")},
     "ties": lambda r: r.search("ada", profile="five_factor", **ALL | {"teams": ["green", "red"]}),
-    "linked": lambda r: r.search("ada", "red 3", expand=2, **ALL),
+    "linked": lambda r: r.search("ada", "red 3", linked=2, **ALL),
     "filtered": lambda r: r.search(
         "ada", "blue 3", where=r.memories.c.importance > 0.4, tags=["x"], **ALL
     ),
@@ -327,7 +327,7 @@ def test_a_search_of_several_nodes_is_that_of_one(
     def told(of: ScoredMemory | Explanation) -> Any:
         if isinstance(of, Explanation):
             return of.rank, of.ranked, of.returned, of.reasons, of.needed_score, of.signals
-        return of.memory.owner_id, of.memory.id, of.score, of.beside
+        return of.memory.owner_id, of.memory.id, of.score, of.attached_to
 
     expected, found = (
         [told(one) for one in QUESTIONS[question](repo)]

@@ -150,7 +150,8 @@ def test_an_index_on_several_nodes_answers_as_on_one(
     answers = [QUESTIONS[question](repo) for repo in one_and_several]
 
     one, several = (
-        [(h.memory.owner_id, h.memory.id, h.score, h.beside) for h in hits] for _, hits in answers
+        [(h.memory.owner_id, h.memory.id, h.score, h.attached_to) for h in hits]
+        for _, hits in answers
     )
     assert [strategy for strategy, _ in answers] == ["index", "index"]
     assert len(one) >= 10

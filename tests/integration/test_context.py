@@ -314,7 +314,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"diversity": 1}, r"diversity must be less than 1"),
     ({"max_similarity": 1.1}, r"max_similarity must lie within 0 and 1, got 1\.1"),
     ({"style": "html"}, r"unknown style 'html'; the styles are plain, markdown, xml"),
-    ({"expand": 1}, r"expand"),
+    ({"linked": 1}, r"linked"),
 ]
 
 

@@ -113,7 +113,7 @@ def test_linked_memories_stand_behind_what_was_chosen(repo: MemoryRepository) ->
     apart = repo.search("agent", QUERY, k=99, **ASKED)[60]
     repo.links.add("agent", hits[1].memory.id, apart.memory.id)
 
-    linked = repo.search("agent", QUERY, expand=1, **asked)
+    linked = repo.search("agent", QUERY, linked=1, **asked)
 
     assert contents(linked) == [*contents(hits), apart.memory.content]
 

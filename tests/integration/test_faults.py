@@ -52,7 +52,7 @@ WRITING: dict[str, Call] = {
 COUNTING: dict[str, Callable[[MemoryRepository], Any]] = {
     "search": lambda repo: repo.search("agent", NORTH, k=1),
     "turns": lambda repo: repo.search("agent", NORTH, k=1, surrounding_turns=1),
-    "linked": lambda repo: repo.search("agent", NORTH, k=1, expand=1),
+    "linked": lambda repo: repo.search("agent", NORTH, k=1, linked=1),
     "context": lambda repo: repo.context("agent", NORTH),
 }
 

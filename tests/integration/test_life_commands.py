@@ -292,7 +292,7 @@ def test_links_are_made_shown_and_followed(run: Run, mine: Owner) -> None:
     records = run("links", tea, "--json").records
     shown = run("links", tea)
     near = [
-        run("search", "Ines drinks tea", "-k", "2", "--json", "--expand", steps).records
+        run("search", "Ines drinks tea", "-k", "2", "--json", "--linked", steps).records
         for steps in "012"
     ]
     taken = run("unlink", *pair, "--json"), run("unlink", *pair, "--json"), run("unlink", *pair)
@@ -301,7 +301,7 @@ def test_links_are_made_shown_and_followed(run: Run, mine: Owner) -> None:
     assert (made, records) == (expected | {"weight": 0.5}, [expected | {"weight": 1.0}])
     assert heavier.out.strip() == "linked"
     assert shown.out.split() == ["1.000", "needs", str(tea), "→", str(build)]
-    steps = [{hit["id"]: hit.get("steps", 0) for hit in hits} for hits in near]
+    steps = [{hit["id"]: hit.get("hops", 0) for hit in hits} for hits in near]
     hits = {str(tea): 0, str(green): 0}
     further = hits | {str(build): 1}
     assert steps == [hits, further, further | {str(monday): 2}]

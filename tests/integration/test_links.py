@@ -36,7 +36,7 @@ def linked(owner: Owner, names: str, *pairs: str, **more: Any) -> dict[str, UUID
 
 
 def steps(hits: list[ScoredMemory]) -> list[tuple[str, int]]:
-    return [(hit.memory.content, hit.steps) for hit in hits]
+    return [(hit.memory.content, hit.hops) for hit in hits]
 
 
 def test_a_link_is_seen_from_both_ends_and_takes_a_new_weight(mine: Owner) -> None:
@@ -85,7 +85,7 @@ def test_links_lead_to_memories_of_the_same_owner(mine: Owner) -> None:
     assert (mine.links.of(one), mine.kinds(one)) == ([], ["initial"])
 
 
-# Searches that expand
+# Searches that follow links
 
 
 FILTERED: dict[str, dict[str, Any]] = {
@@ -169,11 +169,11 @@ def test_neighbours_pass_what_hits_pass_and_are_ranked_as_they_are(
         teams = [] if further == 0 else ["spiders"]
         asked: dict[str, Any] = {"query": NORTH, "teams": teams, **SHOWN, **arguments}
 
-        hits = web.mine.search(k=k, expand=further, **asked)
+        hits = web.mine.search(k=k, linked=further, **asked)
 
-        told = [(hit.memory.id, hit.steps, hit.score) for hit in hits]
+        told = [(hit.memory.id, hit.hops, hit.score) for hit in hits]
         assert told == web.expected(k, further, **asked), name
-        brought |= {(hit.steps, hit.memory.team_id) for hit in hits}
+        brought |= {(hit.hops, hit.memory.team_id) for hit in hits}
     # Without these, nothing above might have been brought along.
     assert {step for step, _ in brought} == set(range(further + 1))
     assert {team for step, team in brought if step} == ({None, "spiders"} if further else set())
@@ -188,17 +188,17 @@ def test_links_of_another_owner_and_to_what_is_gone_lead_nowhere(mine: Owner) ->
     mine.sql("DELETE FROM pgrecall.agent_memories WHERE agent_id = :agent AND content = 'c'")
     linked(mine.team, "abc", "ac")
 
-    assert steps(mine.search(NORTH, k=1, expand=2, **SHOWN)) == [("a", 0)]
-    assert steps(mine.team.search(NORTH, k=1, expand=1, **SHOWN)) == [("a", 0), ("c", 1)]
-    assert mine.other.search(NORTH, expand=2) == []
+    assert steps(mine.search(NORTH, k=1, linked=2, **SHOWN)) == [("a", 0)]
+    assert steps(mine.team.search(NORTH, k=1, linked=1, **SHOWN)) == [("a", 0), ("c", 1)]
+    assert mine.other.search(NORTH, linked=2) == []
 
 
 def test_neighbours_are_retrieved_too_and_counted_as_their_owners(mine: Owner) -> None:
     for owner in (mine, mine.team):
         linked(owner, "abcd", "ac")
 
-    mine.search(NORTH, k=2, expand=1, teams=[mine.name], touch=False)
-    found = mine.search(NORTH, k=2, expand=1, teams=[mine.name])
+    mine.search(NORTH, k=2, linked=1, teams=[mine.name], touch=False)
+    found = mine.search(NORTH, k=2, linked=1, teams=[mine.name])
 
     assert sorted(steps(found)) == [("a", 0), ("a", 0), ("c", 1), ("c", 1)]
     for owner in (mine, mine.team):

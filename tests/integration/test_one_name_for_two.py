@@ -85,7 +85,7 @@ WORKS: dict[str, Work] = {
     "touch": lambda repo, ids: repo.touch(NAME, ids),
     "search": lambda repo, ids: repo.search(NAME, NORTH),
     "search through the index": lambda repo, ids: repo.search(NAME, NORTH, strategy="index"),
-    "search and neighbours": lambda repo, ids: repo.search(NAME, NORTH, k=1, expand=1),
+    "search and neighbours": lambda repo, ids: repo.search(NAME, NORTH, k=1, linked=1),
     "context": lambda repo, ids: repo.context(NAME, NORTH, max_tokens=100),
     "outcome": lambda repo, ids: repo.record_outcome(NAME, ids[0], "success"),
     "trust": lambda repo, ids: repo.adjust_trust(NAME, ids[0], 0.1, "seen", "Ann"),

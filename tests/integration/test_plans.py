@@ -387,11 +387,11 @@ LINKS = {"pk_memory_links", "ix_memory_links_agent_id_target_id"}
 
 
 @pytest.mark.parametrize("planned", EACH_WAY)
-@pytest.mark.parametrize("expand", [1, 2])
-def test_neighbours_are_found_by_the_keys(large: Engine, planned: Planned, expand: int) -> None:
+@pytest.mark.parametrize("linked", [1, 2])
+def test_neighbours_are_found_by_the_keys(large: Engine, planned: Planned, linked: int) -> None:
     query = [1.0] * DIMENSIONS
     searched, plan = plans(
-        large, lambda repo: repo.search(AGENT, query, expand=expand, touch=False), planned
+        large, lambda repo: repo.search(AGENT, query, linked=linked, touch=False), planned
     )
 
     assert scans(searched, "memory_links") == []
@@ -465,7 +465,7 @@ SEARCHED: dict[str, dict[str, Any]] = {
     "search, as of": {"as_of": datetime(2030, 1, 1, tzinfo=UTC)},
     "search, relevance": {"min_relevance": 0.1},
     "search, turns": {"surrounding_turns": 1},
-    "search, linked": {"expand": 1},
+    "search, linked": {"linked": 1},
 }
 SmallCall = Callable[[MemoryRepository, Any, int], Any]
 SMALL_CALLS: dict[str, SmallCall] = {

@@ -129,8 +129,8 @@ def test_both_look_through_a_rank_index_or_neither(
             for function in ("recall", "recall_plan")
         )
 
-        assert [(row["id"], row["beside"]) for row in rows] == [
-            (hit.memory.id, hit.beside) for hit in hits
+        assert [(row["id"], row["attached_to"]) for row in rows] == [
+            (hit.memory.id, hit.attached_to) for hit in hits
         ], asked
         assert [row["score"] for row in rows] == near([hit.score for hit in hits]), asked
         lines = [row["recall_plan"] for row in plan]
@@ -174,7 +174,7 @@ def test_explain_accounts_as_the_repository_does(
                 *(said.rank, said.ranked, said.returned, near(said.needed_score))
             ]
             assert len(row["reasons"]) == len(said.reasons)
-            assert row["beside"] == said.hit.beside
+            assert row["attached_to"] == said.hit.attached_to
             for name in ("score", "relevance"):
                 assert row[name] == near(getattr(said.hit, name))
             if said.decay is not None:
@@ -213,7 +213,7 @@ def test_context_packs_as_the_repository_does(
         assert said.strategy == ("exact" if said.query_time else strategy)
         packed = [row for row in rows if row["verdict"] == "packed"]
         assert [(row["id"], row["tokens"], row["near"]) for row in packed] == [
-            (one.hit.memory.id, one.tokens, one.hit.beside) for one in said.packed
+            (one.hit.memory.id, one.tokens, one.hit.attached_to) for one in said.packed
         ]
         left_out = {row["id"]: row["verdict"] for row in rows if row["verdict"] != "packed"}
         assert left_out == {one.hit.memory.id: one.reason for one in said.left_out}
@@ -382,8 +382,8 @@ def test_the_call_of_the_documentation(own_url: str, own_repo: MemoryRepository)
     assert rows == again
     assert list(rows[0]) == [
         *("agent_id", "id", "content", "memory_type", "created_at"),
-        *("score", "similarity", "signals", "beside"),
-        *("importance", "tier", "key", "last_accessed_at", "steps", "relevance", "on_subject"),
+        *("score", "similarity", "signals", "attached_to"),
+        *("importance", "tier", "key", "last_accessed_at", "hops", "relevance", "on_subject"),
     ]
     assert isinstance(rows[0]["id"], UUID)
     assert (rows[0]["similarity"], rows[1]["similarity"]) == pytest.approx((1, 0.5))

@@ -132,7 +132,7 @@ def test_a_search_reads_on_the_replica_and_counts_on_the_primary(
 
     found = contents(repo.search(A, "memory 3", k=1))
     packed = [one.hit.memory.content for one in repo.context(A, "memory 3", k=1).packed]
-    linked = contents(repo.search(A, "memory 1", k=1, expand=1))
+    linked = contents(repo.search(A, "memory 1", k=1, linked=1))
     turns = contents(repo.teams.search(A, "memory 3"))
 
     assert (found, packed, linked, turns) == (

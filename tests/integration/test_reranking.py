@@ -384,14 +384,14 @@ def test_linked_memories_stand_behind_the_hits(engine: Engine, memories: list[UU
     for hit, far in ((3, 20), (2, 21), (0, 22)):
         repo.links.add("ada", memories[hit], memories[far])
 
-    hits = repo.search("ada", **ASKED, k=2, expand=1, rerank=Rerank(Fake(), top=4))
+    hits = repo.search("ada", **ASKED, k=2, linked=1, rerank=Rerank(Fake(), top=4))
 
     assert judged(hits) == [
         *(("tea 3", 3, 3), ("tea 2", 2, 1)),
         *(("tea 20", None, None), ("tea 21", None, None)),
     ]
-    stood = repo.search("ada", **ASKED, k=2, expand=1, rerank=Rerank(raises, top=4))
-    assert contents(stood) == contents(repo.search("ada", **ASKED, k=2, expand=1, touch=False))
+    stood = repo.search("ada", **ASKED, k=2, linked=1, rerank=Rerank(raises, top=4))
+    assert contents(stood) == contents(repo.search("ada", **ASKED, k=2, linked=1, touch=False))
 
 
 REFUSED: dict[str, dict[str, Any]] = {

@@ -26,12 +26,12 @@ def repo(engine: Engine) -> MemoryRepository:
 
 
 def scores(hits: Hits) -> list[tuple[str, float, int]]:
-    return [(hit.memory.content, hit.score, hit.steps) for hit in hits]
+    return [(hit.memory.content, hit.score, hit.hops) for hit in hits]
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [{}, {"teams": ["crew"], "k": 2}, {"profile": "five_factor", "min_score": 0.2}, {"expand": 1}],
+    [{}, {"teams": ["crew"], "k": 2}, {"profile": "five_factor", "min_score": 0.2}, {"linked": 1}],
     ids=str,
 )
 def test_each_result_is_that_of_a_search(repo: MemoryRepository, arguments: dict[str, Any]) -> None:

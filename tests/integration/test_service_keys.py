@@ -90,7 +90,7 @@ def requests_about_many() -> Iterator[tuple[str, str, Any]]:
     yield "GET", "/memories?limit=1000&include_invalid=true", None
     yield "GET", f"/memories?tags={SECRET}", None
     yield "POST", "/search", {"query": SECRET, "k": 100}
-    yield "POST", "/search", {"k": 100, "expand": 2, "statuses": ["active", "archived"]}
+    yield "POST", "/search", {"k": 100, "linked": 2, "statuses": ["active", "archived"]}
     yield "POST", "/context", {"query": SECRET, "min_relevance": 0}
     yield "POST", "/candidates", {"query": SECRET}
     yield "GET", "/judgements", None

@@ -131,9 +131,12 @@ def test_turns_around_each_hit_come_in_their_order(mine: Owner) -> None:
 
     assert contents(few) == [*"0123456"], "whatever they score"
     assert contents(hits) == [*"1234567", "alone", "no turn"]
-    beside = {hit.memory.content: hit.beside for hit in hits if hit.beside}
-    assert beside == {"1": ids[3], "2": ids[3], "4": ids[3], "6": ids[5], "7": ids[5]}
-    assert all(hit.record().get("beside") == (hit.beside and str(hit.beside)) for hit in hits)
+    attached = {hit.memory.content: hit.attached_to for hit in hits if hit.attached_to}
+    assert attached == {"1": ids[3], "2": ids[3], "4": ids[3], "6": ids[5], "7": ids[5]}
+    assert all(
+        hit.record().get("attached_to") == (hit.attached_to and str(hit.attached_to))
+        for hit in hits
+    )
     assert [hit.score for hit in hits if hit.memory.content == "2"] == pytest.approx([0.1])
 
 
@@ -150,11 +153,11 @@ def test_what_is_below_the_floor_is_no_hit_and_comes_along(mine: Owner, k: int) 
     for strategy in ("exact", "index"):
         hits = mine.search(NORTH, touch=False, strategy=strategy, **asked)
         assert hits.strategy == strategy
-        assert [(hit.memory.id, hit.beside) for hit in hits] == expected
+        assert [(hit.memory.id, hit.attached_to) for hit in hits] == expected
     why = mine.explain(ids[2], NORTH, **asked)
-    assert (why.returned, why.reasons, why.hit.beside) == (True, (), ids[1])
+    assert (why.returned, why.reasons, why.hit.attached_to) == (True, (), ids[1])
     context = mine.context(NORTH, **asked)
-    assert {(one.hit.memory.id, one.hit.beside) for one in context.packed} == set(expected)
+    assert {(one.hit.memory.id, one.hit.attached_to) for one in context.packed} == set(expected)
     none = mine.search(NORTH, strategy="index", **asked | {"min_score": 0.95})
     assert contents(none) == []
 
@@ -217,7 +220,7 @@ def test_links_lead_from_hits_not_from_what_came_along_which_is_touched(mine: Ow
     linked, other = mine.add_many([noted(name, 0.05) for name in ("linked", "other")])
     for source, target in ((ids[1], linked), (ids[0], other), (ids[1], ids[2])):
         mine.links.add(source, target)
-    hits = found(mine, k=1, surrounding_turns=1, expand=1, touch=True)
+    hits = found(mine, k=1, surrounding_turns=1, linked=1, touch=True)
     assert contents(hits) == ["0", "1", "2", "linked"]
     assert [mine.read(id_).retrieval_count for id_ in ids] == [1, 1, 1, 0]
 
@@ -239,7 +242,7 @@ def test_a_context_holds_passages_in_order_within_its_budget(mine: Owner) -> Non
     bodies = [line.split(": ", 1)[1] for line in whole.text.splitlines()[:-1]]
     assert bodies == ["a fact", *"123567"]
     assert [one.hit.memory.content for one in whole.packed] == [*"213", "a fact", *"657"]
-    assert [bool(one.hit.beside) for one in whole.packed] == [
+    assert [bool(one.hit.attached_to) for one in whole.packed] == [
         *(False, True, True, False, False, True, True)
     ]
     assert tight.tokens <= 60
@@ -310,8 +313,8 @@ def test_a_floor_of_relevance_is_for_hits(mine: Owner) -> None:
     along, far = (mine.explain(ids[n], NORTH, **given) for n in (3, 4))
 
     assert [hit.memory.content for hit in hits] == ["1", "2", "3"]
-    assert [hit.beside for hit in hits] == [ids[2], None, ids[2]]
+    assert [hit.attached_to for hit in hits] == [ids[2], None, ids[2]]
     assert [hit.relevance for hit in hits] == pytest.approx([0.2, 0.8, 0.3], abs=1e-6)
-    assert (along.returned, along.reasons, along.hit.beside) == (True, (), ids[2])
+    assert (along.returned, along.reasons, along.hit.attached_to) == (True, (), ids[2])
     assert far.reasons == ("its relevance 0.050000 is below min_relevance 0.5",)
-    assert (far.returned, far.hit.beside) == (False, None)
+    assert (far.returned, far.hit.attached_to) == (False, None)

@@ -185,7 +185,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
         {"trust": -1.0},
     ),
     "half_life": (3.0, 90, 0.0),
-    "expand": (1, 2, 3),
+    "linked": (1, 2, 3),
     "min_score": (0.3, 0.6, 2.0),
     "min_similarity": (-0.5, 0.3, 3.0),
     "min_relevance": (0.0, 0.3, -1.0),
@@ -258,8 +258,8 @@ def test_python_and_psql_agree_for_random_arguments(
         near = 1e-12 if "as_of" in given else 1e-6  # two statements, and so two moments
         assert [row["id"] for row in rows] == [hit.memory.id for hit in hits], given
         for row, hit in zip(rows, hits, strict=True):
-            assert row["beside"] == hit.beside, given
-            assert row["steps"] == hit.steps, given
+            assert row["attached_to"] == hit.attached_to, given
+            assert row["hops"] == hit.hops, given
             assert row["score"] == pytest.approx(hit.score, abs=near), given
             assert row["signals"] == pytest.approx(hit.signals, abs=near), given
             memory = hit.memory

@@ -150,7 +150,7 @@ def test_explain_tells_that_the_words_do_not_pass(mine: Owner, ids: list[UUID], 
 def test_the_filter_follows_every_change_at_once(mine: Owner, ids: list[UUID]) -> None:
     for other in ids[1:]:
         mine.links.add(ids[0], other)
-    expanded = contents(mine.search(NORTH, k=1, expand=2, text="fire", touch=False))
+    expanded = contents(mine.search(NORTH, k=1, linked=2, text="fire", touch=False))
     assert expanded == ["The great fire.", "A fire so great."], "neighbours pass it or stay away"
     mine.other.add(north("Their fire."))
     assert mine.count(text="fire") == 2

@@ -446,7 +446,7 @@ CASES: list[Case] = [
     *each("maintenance.run", "at_least", "at_least", 0, 1.5),
     ("maintenance.run", {"dry_run": 1}, "dry_run"),
     # Links
-    *each("search", "expand", "expand", -1, 3, 1.5, True, None, "1"),
+    *each("search", "linked", "linked", -1, 3, 1.5, True, None, "1"),
     *each("links.add", "kind", "kind", "", LONG, None, "nul \0"),
     *each("links.add", "weight", "weight", 1.1, -0.1, None, NAN, "1"),
     ("links.add", {"target_id": ID}, "twice"),

@@ -26,7 +26,7 @@ app = App()
     'pgrecall search "which instrument?" --agent zoe -k 5',
     "pgrecall search cello --agent zoe --type fact --metadata 'priority>=3'",
     'pgrecall search "what did she play last week?" --agent zoe --dates auto',
-    expand=option("Add memories linked to the hits, up to this many links away."),
+    linked=option("Add memories linked to the hits, up to this many links away."),
 )
 def search(
     call: Call,
@@ -37,7 +37,7 @@ def search(
 ) -> Output:
     """Find an agent's best memories for a text, and show what each score is made of."""
     if plan:
-        after = ("expand", "rerank", "touch")  # work on the hits of the statement
+        after = ("linked", "rerank", "touch")  # work on the hits of the statement
         asked = {name: value for name, value in call.arguments.items() if name not in after}
         planned = call.repo.plan(**asked)
         return Output([planned], Verbatim(f"{planned}\n"))

@@ -241,7 +241,7 @@ def _split_rows(
         if judged := reranked.get((scored.memory.owner_id, scored.memory.id)):
             scored = replace(scored, rerank_score=judged.rerank_score, moved=judged.moved)
         if row.verdict == PACKED:
-            scored = replace(scored, beside=places.get(row.near))
+            scored = replace(scored, attached_to=places.get(row.near))
             packed.append((row.step, row.near is not None, Packed(scored, row.cost)))
         else:
             left_out.append(LeftOut(scored, row.cost, row.verdict, places.get(row.near)))

@@ -59,11 +59,11 @@ class ScoredMemory(Displayed):
     similarity: float | None
     signals: dict[str, float]
     contributions: dict[str, float]
-    steps: int = 0
+    hops: int = 0
     """Distance from a hit in links; 0 for a hit."""
     relevance: float | None = field(default=None, compare=False)
     """Relevance to the query in [0, 1]; None if there is no `min_relevance`. Ignored by `==`."""
-    beside: UUID | None = None
+    attached_to: UUID | None = None
     """The hit that this turn of the same session was added for; None for a hit."""
     cosine: float | None = field(default=None, compare=False)
     """The cosine of embedding and query, in [-1, 1]; None as for `similarity`. Ignored by `==`."""
@@ -94,7 +94,7 @@ class ScoredMemory(Displayed):
         """The hit as plain JSON values, numbers rounded to six decimals.
 
         Keys: id, content, score, similarity, signals, contributions and created_at. Optional keys:
-        cosine if it is negative, steps for a linked memory, beside for an added turn,
+        cosine if it is negative, hops for a linked memory, attached_to for an added turn,
         relevance if it was measured, and rerank_score and moved if a reranker judged it.
         """
         record: dict[str, Any] = {
@@ -112,12 +112,12 @@ class ScoredMemory(Displayed):
         }
         if self.cosine is not None and self.cosine < 0:
             record["cosine"] = round(self.cosine, RECORD_DECIMALS)
-        if self.steps:
-            record["steps"] = self.steps
+        if self.hops:
+            record["hops"] = self.hops
         if self.relevance is not None:
             record["relevance"] = round(self.relevance, RECORD_DECIMALS)
-        if self.beside is not None:
-            record["beside"] = str(self.beside)
+        if self.attached_to is not None:
+            record["attached_to"] = str(self.attached_to)
         if self.rerank_score is not None:
             record["rerank_score"] = round(self.rerank_score, RECORD_DECIMALS)
             record["moved"] = self.moved
@@ -158,7 +158,7 @@ def hit_grid(
                 Bar(hit.contributions),
                 age(memory.created_at, as_of),
                 ids[memory.id] if ids else str(memory.id),
-                Cell(line(memory.content, LONGEST_TEXT), "dim" if hit.beside else ""),
+                Cell(line(memory.content, LONGEST_TEXT), "dim" if hit.attached_to else ""),
             )
         )
         rows.append((*[""] * (len(columns) - 1), Bar(hit.contributions, named=True)))

@@ -68,7 +68,7 @@ def explain(
     unmet = _unmet(row, search)
     is_hit = counts.before < search.k and scored.score >= (search.min_score or 0)
     if not is_hit or "min_relevance" in unmet:  # but it may be a turn that was added for one
-        scored = replace(scored, beside=counts.beside)
+        scored = replace(scored, attached_to=counts.attached_to)
     last: ScoredMemory | None = None
     if counts.last_id is not None:
         there = yield from described(counts.last_id)
@@ -131,7 +131,7 @@ def _explanation(
 ) -> Explanation:
     rank = counts.before + 1
     # Neither min_score nor min_relevance applies to added turns.
-    comes_along = set(unmet) <= {"min_relevance"} and scored.beside is not None
+    comes_along = set(unmet) <= {"min_relevance"} and scored.attached_to is not None
     if comes_along:
         unmet = []
     reasons = [_reason(name, search, scored) for name in unmet]

@@ -127,8 +127,8 @@ class Explanation(Displayed):
         yield line(self.hit.memory.content, LONGEST_TEXT)
         yield Bar(self.hit.contributions)
         yield self.verdict
-        if self.hit.beside is not None:
-            yield f"comes along with {self.hit.beside}"
+        if self.hit.attached_to is not None:
+            yield f"comes along with {self.hit.attached_to}"
         yield from self.reasons
         yield signal_grid(self)
         for signal in self.signals:

@@ -32,12 +32,12 @@ from pgrecall.scoring.signals import DECAY, EntityOverlap, Keyword
 from pgrecall.search.reordering import Reordering, chosen, reordering
 from pgrecall.search.scatter_gather import ALL_AT_ONCE, each_owner, scatter_gather
 
-MAX_STEPS = 2
-"""The greatest `expand`."""
+MAX_HOPS = 2
+"""The greatest `linked`."""
 
 
 # Linked memories are scored by a second statement, with the same now().
-@needs(lambda *_, expand=0, **__: READS_TOGETHER if expand else READS)
+@needs(lambda *_, linked=0, **__: READS_TOGETHER if linked else READS)
 def search(
     tables: Tables,
     /,
@@ -45,7 +45,7 @@ def search(
     query: VectorLike | str | None = None,
     *,
     k: int = 10,
-    expand: int = 0,
+    linked: int = 0,
     strategy: Strategy = "auto",
     touch: bool = True,
     diversity: float = 0.0,
@@ -60,7 +60,7 @@ def search(
     `query` is a text, which the repository's embedder embeds, or a vector, or None to rank by the
     other signals alone. SearchArguments describes the arguments that are not named here.
 
-    `expand`, 1 or 2, adds memories within so many links of the hits: at most k, by the same
+    `linked`, 1 or 2, adds memories within so many links of the hits: at most k, by the same
     filters, thresholds and score. `diversity`, from 0 to less than 1, is that of `context`: the
     hits stand in the order in which they were chosen.
 
@@ -80,7 +80,7 @@ def search(
     """
     require_bool("touch", touch)
     require_strategy(strategy)
-    require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
+    require_count("linked", linked, at_least=0, at_most=MAX_HOPS)
     if type(diversity) is not float or diversity:
         diversity = require_diverse(diversity, k, arguments, rerank)
     by: Reordering | None = None
@@ -94,7 +94,7 @@ def search(
         request = diverse(request, diversity)
     may_count = touch and not on_replica
     hits, counted = yield from hits_of_search(
-        tables, request, expand, strategy, by, may_count=may_count
+        tables, request, linked, strategy, by, may_count=may_count
     )
     if touch and counted is None:
         counted = yield from touched(tables, hits, request)
@@ -111,7 +111,7 @@ def search_many(
     queries: Iterable[VectorLike | str | None],
     *,
     k: int = 10,
-    expand: int = 0,
+    linked: int = 0,
     strategy: Strategy = "auto",
     touch: bool = True,
     diversity: float = 0.0,
@@ -129,7 +129,7 @@ def search_many(
     """
     require_bool("touch", touch)
     require_strategy(strategy)
-    require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
+    require_count("linked", linked, at_least=0, at_most=MAX_HOPS)
     diversity = require_diverse(diversity, k, arguments, rerank)
     one = yield from chosen(rerank)
     by: Reordering | None = None
@@ -148,7 +148,7 @@ def search_many(
         request = yield from question.resolved(tables, vector)
         if diversity:
             request = diverse(request, diversity)
-        hits, _ = yield from hits_of_search(tables, request, expand, strategy, by, may_count=False)
+        hits, _ = yield from hits_of_search(tables, request, linked, strategy, by, may_count=False)
         hits.keywords = question.search.keywords
         several.append(hits)
     if touch and several:
@@ -161,7 +161,7 @@ def search_many(
 def hits_of_search(
     tables: Tables,
     request: Search,
-    expand: int,
+    linked: int,
     strategy: Strategy,
     by: Reordering | None,
     *,
@@ -172,7 +172,7 @@ def hits_of_search(
     if request.spans_nodes:
         apart = yield from scatter_gather(tables, request, strategy)
     indexed = yield from search_with_index(tables, request, strategy)
-    adds_hits = expand or request.surrounding_turns
+    adds_hits = linked or request.surrounding_turns
     alone = indexed is None and not adds_hits and not (request.is_large or request.distributed)
     counted: bool | None = None
     if indexed is None:
@@ -198,10 +198,10 @@ def hits_of_search(
     if by is not None:
         yield from by.applied(hits)
         request = replace(request, k=by.k)
-    if expand and hits:
-        linked = yield from _neighbours(tables, request, hits, expand)
+    if linked and hits:
+        near = yield from _neighbours(tables, request, hits, linked)
         in_two_parts = request.surrounding_turns or hits.reranked or request.diversity
-        hits[:] = [*hits, *linked] if in_two_parts else sorted([*hits, *linked], key=place)
+        hits[:] = [*hits, *near] if in_two_parts else sorted([*hits, *near], key=place)
     return hits, counted
 
 
@@ -229,11 +229,11 @@ def require_strategy(strategy: object) -> None:
 
 
 def _neighbours(
-    tables: Tables, request: Search, hits: list[ScoredMemory], steps: int
+    tables: Tables, request: Search, hits: list[ScoredMemory], hops: int
 ) -> Operation[list[ScoredMemory]]:
     """Memories linked to the hits that were not found by the search, best first."""
-    anchors = [one for one in hits if one.beside is None]
-    linked: list[ScoredMemory] = []
+    anchors = [one for one in hits if one.attached_to is None]
+    found: list[ScoredMemory] = []
     for part in each_owner(request):
         owners = {part.agent_id, *part.teams}
         memories = [one.memory for one in anchors if one.memory.owner_id in owners]
@@ -241,16 +241,16 @@ def _neighbours(
             tables,
             "linked",
             part,
-            steps=steps,
+            hops=hops,
             hit_owners=[memory.owner_id for memory in memories],
             hit_ids=[memory.id for memory in memories],
             ranked=request.k
             + len(hits)
             - len(anchors),  # some may have been added as turns already
         )
-        linked += (hit(request.profile, row) for row in rows)
+        found += (hit(request.profile, row) for row in rows)
     there = {(one.memory.owner_id, one.memory.id) for one in hits}
-    new = [one for one in linked if (one.memory.owner_id, one.memory.id) not in there]
+    new = [one for one in found if (one.memory.owner_id, one.memory.id) not in there]
     return sorted(new, key=place)[: request.k]
 
 
@@ -280,9 +280,9 @@ def hits_of(profile: Profile, rows: Iterable[Any]) -> Iterator[ScoredMemory]:
             cosine=row.cosine,
             signals=signals,
             contributions=contributions(weights, signals),
-            steps=getattr(row, "steps", 0),
+            hops=getattr(row, "hops", 0),
             relevance=getattr(row, "relevance", None),
-            beside=getattr(row, "beside", None),
+            attached_to=getattr(row, "attached_to", None),
         )
 
 

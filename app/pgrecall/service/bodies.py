@@ -268,7 +268,7 @@ _INSTEAD: dict[str, Any] = {
     "profile": AnyProfile | None,
     "limit": Annotated[int, Field(ge=1, le=1000)],
     "order": list[str],
-    "expand": Annotated[int, Field(ge=0, le=2)],
+    "linked": Annotated[int, Field(ge=0, le=2)],
     "max_tokens": MaxTokens,
 }
 """Argument → its type here, where JSON has less, or the service allows less."""
