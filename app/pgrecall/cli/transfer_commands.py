@@ -49,8 +49,8 @@ def export(
 
     A line has every field of a memory, its embedding, counters, votes, status and links;
     pgrecall import makes the same memory of it, with the same id and the same scores. All lines
-    show the database at one moment, except in an export that was resumed. With filters, only the
-    memories that pass are exported, whatever their status and validity.
+    show the database at one moment, except in an export that was resumed. With a filter, only
+    memories that are active, valid and pass are exported.
     """
     agents = arguments.pop("agents", None)
     filters = cast(FilterArguments, arguments)
@@ -60,16 +60,14 @@ def export(
     start = time.monotonic()
     with progress_bar(file.name) as advance:
         if is_piped:
-            number = repo.transfer.export(
-                print_lines, agent_id=agents, events=events, filters=filters
-            )
+            number = repo.transfer.export(print_lines, agent_id=agents, events=events, **filters)
         else:
             number = export_file(
                 repo,
                 file,
                 agent_id=agents,
                 events=events,
-                filters=filters,
+                **filters,
                 resume=resume,
                 on_progress=lambda done: advance(done, None, f"{file.name}: {done:,} memories"),
             )

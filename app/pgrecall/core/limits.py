@@ -18,8 +18,10 @@ MAX_METADATA = 8 * 1024 * 1024
 """Of a memory or an event, as JSON."""
 MAX_DEPTH = 32
 """Levels of lists and objects in metadata. What was stored before may have more."""
-MAX_COMPARISONS = 64
-"""Of metadata, in one filter."""
+MAX_CONDITIONS = 200
+"""Of a filter."""
+MAX_FILTER_DEPTH = 8
+"""Levels of $and, $or and $not in a filter."""
 MAX_SURROUNDING_TURNS = 10
 """Turns on each side of a hit."""
 MAX_CONSIDERED = 500
@@ -41,7 +43,7 @@ EARLIEST, LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=
 """The earliest and latest moments that a datetime can hold in every time zone."""
 LONGEST_DURATION = timedelta(days=365_250)
 MAX_FILTER_TEXT = 10_000
-"""In characters, for the filter `text`."""
+"""In characters, for each text in a filter."""
 SMALLEST_SHARE = 1e-100
 """A share is 0 or at least this. Products of smaller numbers underflow, and PostgreSQL raises."""
 MAX_QUERY_ENTITIES = 32

@@ -41,7 +41,8 @@ class Statement:
         None where PostgreSQL takes the type of a function's argument."""
         for parameter in _PARAMETER.finditer(named):
             if parameter["name"] and not self.types.get(parameter["name"]):
-                self.types[parameter["name"]] = parameter["type"]
+                type_ = parameter["type"]
+                self.types[parameter["name"]] = type_ and type_.lower()
 
     @cached_property
     def numbered(self) -> bytes:

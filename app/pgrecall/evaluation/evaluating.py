@@ -46,7 +46,7 @@ from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.composing import reads
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.filters import FilterArguments, Filters
-from pgrecall.ranking.question import narrowing
+from pgrecall.ranking.question import require_words
 from pgrecall.schema import Tables
 from pgrecall.scoring import profiles as built_in
 from pgrecall.scoring.profile import Profile
@@ -102,7 +102,6 @@ def evaluate(
     profiles: Sequence[Profile | str] | None = None,
     k: int = 10,
     min_score: float | None = None,
-    min_similarity: float | None = None,
     teams: Sequence[str | UUID] = (),
     as_of: datetime | None = None,
     dates: str | None = None,
@@ -137,10 +136,9 @@ def evaluate(
 
     Raises InputError and its children; the error names the query, counted from 0.
     """
-    least = {"as_of": as_of, "min_score": min_score, "min_similarity": min_similarity}
-    thresholds = checks.checked(SearchArguments, least, also=("query",))
+    thresholds = checks.checked(SearchArguments, {"as_of": as_of, "min_score": min_score})
     floors: dict[str, float] = {
-        name: thresholds[name] for name in ("min_score", "min_similarity") if name in thresholds
+        name: thresholds[name] for name in ("min_score",) if name in thresholds
     }
     checked = prepared(tables, queries, agent_id, agents, teams, dates, timezone, as_of)
     named = () if profiles is None else tuple(map(checked_profile, _several(profiles)))
@@ -148,13 +146,16 @@ def evaluate(
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
     reporting = Reporting("evaluate", on_progress)
     reranker = yield from reranker_of(rerank, checked)
-    if "min_similarity" in floors and any(query.query is None for query in checked):
-        raise InputError("min_similarity needs a vector or a text in every query")
     chosen = Filters.of(filters)
+    chosen, least_similarity = chosen.without_similarity()
+    if least_similarity is not None:
+        floors["min_similarity"] = least_similarity
+        if any(query.query is None for query in checked):
+            raise InputError("filter: similarity needs a vector or a text in every query")
     answered(checked)
     checked = yield from with_vectors(checked)
     ranked = named or ((yield from default_profile(tables)),)
-    chosen = yield from narrowing(tables, chosen)
+    yield from require_words(tables, chosen)
     context = Asked(tables, teams, chosen, as_of, floors, reranker)
     evaluation = yield from measured(context, answered(checked), ranked, k, seed, reporting)
     if all(query.relevant for query in checked):

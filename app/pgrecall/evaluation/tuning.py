@@ -37,7 +37,7 @@ from pgrecall.evaluation.tuned import Tuning
 from pgrecall.evaluation.weight_search import Space, searched
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.filters import FilterArguments, Filters
-from pgrecall.ranking.question import narrowing
+from pgrecall.ranking.question import require_words
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import BASELINES, checked_profile
@@ -93,7 +93,7 @@ def tune(
     _require_enough(checked, different=True)
     folded = folds_of(checked, folds, seed)
     profile = start_profile or (yield from default_profile(tables))
-    chosen = yield from narrowing(tables, chosen)
+    yield from require_words(tables, chosen)
     context = Asked(tables, teams, chosen, as_of, rerank=reranker)
     work = _Work(context, checked, folded, profile, k, seed, reporting)
     return (yield from work.tuning())

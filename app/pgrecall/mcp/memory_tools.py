@@ -13,7 +13,6 @@ from uuid import UUID
 
 from pydantic import Field
 
-from pgrecall.core.checks import descriptions
 from pgrecall.core.memory import NEW_DEFAULTS, UNSET, NewMemory
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import MemoryNotFound
@@ -27,7 +26,6 @@ from pgrecall.mcp.tool_answers import (
     Remembered,
     StoredMemory,
 )
-from pgrecall.ranking.filters import FilterArguments
 from pgrecall.scoring.profile import Profile
 
 MOST = 50
@@ -46,17 +44,31 @@ MemoryId = Annotated[UUID, Field(description="The id that another tool returned.
 Type = Annotated[
     str, Field(description="Such as fact, preference, task, decision, episodic or semantic.")
 ]
-_FILTERS = descriptions(FilterArguments)
-Tags = Annotated[list[str] | None, Field(description=_FILTERS["tags"])]
-Types = Annotated[list[str] | None, Field(description=_FILTERS["memory_types"])]
-After = Annotated[datetime | None, Field(description=_FILTERS["created_after"])]
-Before = Annotated[datetime | None, Field(description=_FILTERS["created_before"])]
-NeedsReview = Annotated[bool | None, Field(description=_FILTERS["needs_review"])]
+Tags = Annotated[list[str] | None, Field(description="Only memories with any of these tags.")]
+Types = Annotated[list[str] | None, Field(description="Only memories of these types.")]
+After = Annotated[
+    datetime | None, Field(description="Only memories created at this time or later.")
+]
+Before = Annotated[datetime | None, Field(description="Only memories created before this time.")]
+NeedsReview = Annotated[
+    bool | None, Field(description="Only memories that feedback called outdated, or only others.")
+]
 TimeZone = Annotated[
     str | None, Field(description="The user's time zone, such as Europe/Berlin, for dates.")
 ]
 
 Effect = Literal["reads", "adds", "changes", "destroys"]
+
+
+def _filter(**conditions: Any) -> dict[str, Any]:
+    """A filter of the conditions that are given."""
+    given = {}
+    for key, value in conditions.items():
+        if isinstance(value, dict):
+            value = {name: one for name, one in value.items() if one is not None}
+        if value not in (None, {}):
+            given[key] = value
+    return given
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +156,11 @@ class MemoryTools:
             profile=self.profile,
             touch=self.touch,
             rerank=self.reranks,
-            memory_types=memory_types,
-            tags=tags,
-            created_after=created_after,
-            created_before=created_before,
+            filter=_filter(
+                memory_type=memory_types,
+                tags=tags,
+                created_at={"$gte": created_after, "$lt": created_before},
+            ),
         )
         return Recalled.of(hits)
 
@@ -221,9 +234,7 @@ class MemoryTools:
             agent,
             limit=limit,
             after=after,
-            memory_types=memory_types,
-            tags=tags,
-            needs_review=needs_review,
+            filter=_filter(memory_type=memory_types, tags=tags, needs_review=needs_review),
         )
         return Listed.of(page)
 

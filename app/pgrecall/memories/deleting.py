@@ -13,7 +13,7 @@ from pgrecall.memories.event_fields import check_audit_fields
 from pgrecall.memories.reading import stored_ids
 from pgrecall.ranking.composing import reads
 from pgrecall.ranking.filters import FilterArguments, Filters
-from pgrecall.ranking.question import narrowing
+from pgrecall.ranking.question import checked_filters
 from pgrecall.schema import Tables
 from pgrecall.schema.tables import require_owner
 from pgrecall.schema.verbs import call
@@ -48,8 +48,8 @@ def delete(
     """Deletes memories with their counters and links. Returns how many were deleted.
 
     Name them by their ids, or by filters, but not by both. Ids that the agent does not have are
-    ignored. As in a search, only active and valid memories pass a filter unless `statuses` or
-    `include_invalid` say otherwise; `list` shows which these are. With `dry_run`, nothing is
+    ignored. As in a search, only active and valid memories pass a filter unless `include_inactive`
+    says otherwise; `list` shows which these are. With `dry_run`, nothing is
     deleted, and the result is how many would be. The history of the memories remains.
 
     Raises InputError if neither ids nor a filter are given: `erase_owner` deletes all.
@@ -59,12 +59,13 @@ def delete(
     require_bool("dry_run", dry_run)
     chosen = Filters.of(filters)
     if memory_ids is None:
-        chosen = yield from _narrowing(tables, chosen)
+        _require_some(chosen)
+        chosen = yield from checked_filters(tables, filters)
         rows = yield reads(tables, "count" if dry_run else "delete", chosen, owner_id=agent_id)
         if dry_run:
             return int(rows[0][0])
         ids = [row.id for row in rows]
-    elif chosen.are_default:
+    elif chosen.are_default and not chosen.include_inactive:
         ids = require_ids(memory_ids)
         if dry_run:
             return len((yield from stored_ids(tables, agent_id, ids)))
@@ -76,16 +77,8 @@ def delete(
     return len(rows)
 
 
-def _narrowing(tables: Tables, filters: Filters) -> Operation[Filters]:
-    """The filters. Raises InputError for those that leave nothing out."""
-    _require_some(filters)
-    chosen = yield from narrowing(tables, filters)
-    _require_some(chosen)
-    return chosen
-
-
 def _require_some(filters: Filters) -> None:
-    """Raises InputError for filters that every memory passes, such as a text of stop words."""
+    """Raises InputError for a filter that every memory passes."""
     if filters.are_default:
         raise InputError(
             "delete needs ids or a filter that leaves something out; all that an agent has is "

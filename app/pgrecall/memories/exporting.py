@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, Unpack
 from uuid import UUID
 
-from pgrecall.core.limits import MAX_BATCH, STATUSES
+from pgrecall.core.limits import MAX_BATCH
 from pgrecall.core.quoting import shortened
 from pgrecall.core.statement import Statement
 from pgrecall.core.steps import SNAPSHOT, Ask, Operation, Run, needs
@@ -20,8 +20,8 @@ from pgrecall.core.validation import (
 )
 from pgrecall.errors import InputError
 from pgrecall.ranking.composing import reads
-from pgrecall.ranking.filters import FilterArguments, Filters
-from pgrecall.ranking.question import narrowing
+from pgrecall.ranking.filters import FilterArguments
+from pgrecall.ranking.question import checked_filters
 from pgrecall.schema import Tables
 from pgrecall.schema.tables import require_owner
 from pgrecall.schema.verbs import call
@@ -42,7 +42,7 @@ def export(
     after: tuple[str | UUID, UUID | str] | None = None,
     events: bool = False,
     batch_size: int = BATCH_SIZE,
-    filters: FilterArguments | None = None,
+    **filters: Unpack[FilterArguments],
 ) -> Operation[int]:
     """Passes each memory to `write` as a line of JSON, and returns how many there were.
 
@@ -50,8 +50,9 @@ def export(
     the asynchronous repository. `transfer.restore` and `pgrecall import` make the same memory of a
     line, with `events` also its history.
 
-    The memories are those of one agent, of several, or of every agent and team: all of them, or
-    those that pass the `filters`, also if they are not active or not valid. They come agent by
+    The memories are those of one agent, of several, or of every agent and team. Without a `filter`
+    all are exported; with one, those that are active, valid and pass it, and with
+    `include_inactive` also others that pass. They come agent by
     agent in the order of their ids. `after`, the owner (`team:<id>` for a team) and the id of a
     memory, begins behind it.
 
@@ -65,7 +66,8 @@ def export(
     require_count("batch_size", batch_size, at_least=1, at_most=MAX_BATCH)
     named = _named(tables, agent_id)
     owner_id, last_id = _begin(after, named)
-    chosen = yield from narrowing(tables, _wanted(filters))
+    every = filters.get("filter") is None
+    chosen = yield from checked_filters(tables, {"include_inactive": every, **filters})
     exported = 0
     if owner_id is None:
         owner_id = yield from _next(tables, named, None)
@@ -81,15 +83,6 @@ def export(
             last_id = ids[-1]
         owner_id, last_id = (yield from _next(tables, named, owner_id)), _BEFORE_ALL
     return exported
-
-
-def _wanted(filters: object) -> Filters:
-    """The filters; what they do not name does not restrict anything."""
-    arguments = {} if filters is None else filters
-    if not isinstance(arguments, Mapping):
-        raise InputError(f"filters must be a mapping, got {shortened(arguments)}")
-    every: Any = {"statuses": STATUSES, "include_invalid": True, **arguments}
-    return Filters.of(every)
 
 
 def _named(tables: Tables, agent_id: object) -> list[str] | None:

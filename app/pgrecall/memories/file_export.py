@@ -8,7 +8,7 @@ import os
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, Unpack
 from uuid import UUID
 
 from pgrecall.core.memory import TEAM
@@ -35,9 +35,9 @@ def export_file(
     *,
     agent_id: str | UUID | Sequence[str | UUID] | None = None,
     events: bool = False,
-    filters: FilterArguments | None = None,
     resume: bool = False,
     on_progress: Callable[[int], None] = lambda exported: None,
+    **filters: Unpack[FilterArguments],
 ) -> int:
     """Writes memories to a new file that `import_file` reads, and returns how many.
 
@@ -70,7 +70,7 @@ def export_file(
 
         try:
             after = writer.last() if resume else None
-            chosen = {"agent_id": agent_id, "after": after, "filters": filters}
+            chosen = {"agent_id": agent_id, "after": after, **filters}
             store.transfer.export(write, events=events, batch_size=BATCH_SIZE, **chosen)
         finally:
             writer.close()

@@ -26,7 +26,7 @@ from pgrecall.core.validation import (
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.ranking.composing import keys, reads
 from pgrecall.ranking.filters import FilterArguments, Filters
-from pgrecall.ranking.question import narrowing
+from pgrecall.ranking.question import checked_filters
 from pgrecall.schema import Tables
 from pgrecall.schema.composer import column
 from pgrecall.schema.fields import FIELD, FIELDS
@@ -171,9 +171,9 @@ def list_memories(
 ) -> Operation[Page[Memory]]:
     """Lists memories that pass the filters, in any order, without ranking or touching them.
 
-    As in a search, only active and valid memories pass unless `statuses` or `include_invalid` say
-    otherwise. `order` names columns of a memory or of its usage; `-` before one puts the largest
-    value first. The default is newest first.
+    As in a search, only active and valid memories pass unless `include_inactive` says otherwise.
+    `order` names columns of a memory or of its usage; `-` before one puts the largest value first.
+    The default is newest first.
 
     `limit` is at most 10,000. To get the next page, pass the `next` of the page as `after`, with
     the same order and filters. With `total`, the page has the number of all memories that pass.
@@ -187,7 +187,7 @@ def list_memories(
     require_bool("total", total)
     require_bool("include_embedding", include_embedding)
     require_aware("as_of", as_of)
-    chosen = yield from narrowing(tables, Filters.of(filters))
+    chosen = yield from checked_filters(tables, filters)
     rows = yield page(
         tables,
         agent_id,
@@ -251,7 +251,7 @@ def metadata_values(
 ) -> Operation[list[Any]]:
     """The values that a key of the metadata has in memories that are active and valid."""
     owner_id = require_owner(tables, agent_id)
-    chosen = Filters.of({"content_types": content_types})
+    chosen = Filters.of({"filter": {"content_type": content_types}})
     places = {"keys": "agent_memories.metadata"}
     rows = yield reads(tables, "metadata_values", chosen, places=places, owner_id=owner_id, key=key)
     return [row.value for row in rows]

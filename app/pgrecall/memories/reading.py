@@ -19,8 +19,8 @@ from pgrecall.core.validation import (
 )
 from pgrecall.errors import InputError
 from pgrecall.ranking.composing import UNFILTERED, reads
-from pgrecall.ranking.filters import FilterArguments, Filters
-from pgrecall.ranking.question import narrowing
+from pgrecall.ranking.filters import FilterArguments
+from pgrecall.ranking.question import checked_filters
 from pgrecall.schema import Tables
 from pgrecall.schema.tables import require_owner
 
@@ -93,7 +93,7 @@ def count(
     """The number of memories that a search with these filters would rank."""
     agent_id = require_owner(tables, agent_id)
     require_aware("as_of", as_of)
-    chosen = yield from narrowing(tables, Filters.of(filters))
+    chosen = yield from checked_filters(tables, filters)
     rows = yield reads(tables, "count", chosen, as_of=as_of, owner_id=agent_id)
     return int(rows[0][0])
 

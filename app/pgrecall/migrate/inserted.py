@@ -35,6 +35,7 @@ from pgrecall.lifecycle.retention import LEAST_AGE
 from pgrecall.lifecycle.using import Feedback, Outcome
 from pgrecall.memories import listing
 from pgrecall.memories.embed import DuplicatePolicy
+from pgrecall.migrate.psql_arguments import DEFAULTS, PsqlArguments, PsqlFilters
 from pgrecall.rank_index import strategy
 from pgrecall.rank_index.index import EF_CONSTRUCTION, LARGE, LEVELS, M_OF_LARGE, MEASURED_HITS, M
 from pgrecall.rank_index.space import (
@@ -47,9 +48,6 @@ from pgrecall.rank_index.space import (
     SIGNAL_AXES,
     VERSION,
 )
-from pgrecall.ranking.arguments import DEFAULTS, SearchArguments
-from pgrecall.ranking.filters import FilterArguments
-from pgrecall.ranking.metadata_filter import OPERATORS
 from pgrecall.schema.composer import RANKING, known_options
 from pgrecall.scoring.expression import quoted
 from pgrecall.scoring.profile import Profile
@@ -63,6 +61,7 @@ _FIRST = {
     "weights": "jsonb DEFAULT NULL",
     "half_life": "float8 DEFAULT NULL",
 }
+OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$exists")
 _LEFT_OUT = ("where", "dates", "timezone")
 """Arguments that have no meaning in SQL, or stand elsewhere."""
 _TYPES: dict[Any, str] = {
@@ -79,6 +78,7 @@ _TYPES: dict[Any, str] = {
     Profile | str: "text",
 }
 _LIMITS: Mapping[str, Any] = {
+    "MAX_COMPARISONS": 64,
     **{name: one for name, one in vars(strategy).items() if name.isupper()},
     **vars(limits),
     "OPERATORS": OPERATORS,
@@ -140,13 +140,13 @@ def _limit(match: re.Match[str]) -> str:
 @cache
 def _declared() -> tuple[dict[str, str], dict[str, str]]:
     """Arguments of a search except its owner, with types and defaults; and the filters."""
-    table = arguments_of(SearchArguments)
+    table = arguments_of(PsqlArguments)
     types = {
         name: f"{_TYPES[one.type]} DEFAULT {_default(DEFAULTS.get(name))}"
         for name, one in table.items()
         if name not in _LEFT_OUT
     }
-    filters = {name: types.pop(name) for name in FilterArguments.__annotations__ if name in types}
+    filters = {name: types.pop(name) for name in PsqlFilters.__annotations__ if name in types}
     return _FIRST | {name: kind for name, kind in types.items() if name not in _FIRST}, filters
 
 
@@ -197,7 +197,7 @@ def _fault() -> str:
 
 def _refused() -> Iterator[tuple[str, str, str, str | None]]:
     """Argument, the condition that refuses it, the message, and the value to show in it."""
-    table = arguments_of(SearchArguments)
+    table = arguments_of(PsqlArguments)
     for name, check in [("k", K), *((name, one.check) for name, one in table.items())]:
         if name in _LEFT_OUT:
             continue
@@ -242,7 +242,7 @@ def _words() -> str:
         f"({quoted(name)}, "
         + (f"coalesce({name}, ARRAY[NULL])" if name in DEFAULTS else name)
         + f", ARRAY[{', '.join(map(quoted, one.check.known))}])"
-        for name, one in arguments_of(SearchArguments).items()
+        for name, one in arguments_of(PsqlArguments).items()
         if isinstance(one.check, Words)
     ]
     return ",\n                    ".join(rows)

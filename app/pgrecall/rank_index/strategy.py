@@ -230,7 +230,7 @@ def _is_applicable(search: Search, strategy: Strategy) -> bool:
     filters = search.filters
     if search.weighs_time or search.profile.decay is not None:
         return False  # positions do not contain it, and it may decide the order
-    if filters.include_invalid or "statuses" in filters.values:
+    if filters.include_inactive:
         return False  # the index only contains active, valid memories
     if search.most > MAX_K:
         return False

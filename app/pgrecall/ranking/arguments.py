@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from pgrecall.core import checks
-from pgrecall.core.checks import COSINE, SHARE, Count, Length, Needs, Texts
+from pgrecall.core.checks import SHARE, Count, Length, Needs, Texts
 from pgrecall.core.dates import require_dates
 from pgrecall.core.limits import MAX_QUERY_ENTITIES, MAX_QUERY_LENGTH, MAX_SURROUNDING_TURNS
 from pgrecall.core.validation import require_period
@@ -40,10 +40,6 @@ class SearchArguments(FilterArguments, total=False):
     must sum to 1."""
     min_score: Annotated[float | None, SHARE]
     """Leaves out memories with a lower score."""
-    min_similarity: Annotated[float | None, COSINE, Needs(("query",), "needs query")]
-    """Leaves out memories whose embedding has a lower cosine with the query's before scoring. From
-    -1 to 1. Needs `query`. The signal similarity is never below 0, so 0 leaves out what has a
-    negative cosine."""
     min_relevance: Annotated[
         float | None, SHARE, Needs(("query", "keywords"), "needs query or keywords")
     ]

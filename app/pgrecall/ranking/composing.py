@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pgrecall.core.statement import Statement
 from pgrecall.core.steps import Run
-from pgrecall.ranking.custom_condition import written
+from pgrecall.ranking.conditions import written_parts
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables, composer
@@ -18,7 +18,7 @@ from pgrecall.schema.composer import named_column, options_of
 from pgrecall.scoring import expression
 from pgrecall.scoring.signals import Decay, Signal
 
-UNFILTERED: Final = Filters(include_invalid=True)
+UNFILTERED: Final = Filters(include_inactive=True)
 
 
 def ranks(
@@ -72,11 +72,12 @@ def executes(
     """Executes the statement of this name with these options, with the conditions of the caller in
     the filters, and with these places and values."""
     texts: tuple[str, ...] = ()
-    if filters.where:
-        conditions = written(tables.memories, filters.where)
+    if filters.parts:
+        conditions = written_parts(tables, filters)
         texts = tuple(condition.text for condition in conditions)
         for condition in conditions:
             parameters |= condition.values
+        parameters.setdefault("agents", parameters.get("all_owners") or [parameters["owner_id"]])
     more = tuple(places.items())
     return Run(composed(tables, name, options, signals, texts, more, decay), parameters)
 
@@ -106,8 +107,8 @@ def composed(
 
 
 def condition_names(search: Search) -> list[str]:
-    """The names of the conditions that a memory has to meet, those of the caller at last."""
-    where = range(1, len(search.filters.where) + 1)
+    """The names of the conditions that a memory has to meet, those of the filter at last."""
+    where = range(1, len(search.filters.parts) + 1)
     return [*composer.condition_names(search.options), *(f"where_{number}" for number in where)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
@@ -24,7 +24,7 @@ from pgrecall.errors import InputError
 
 Expression = ColumnElement[bool] | TextClause
 
-_NAMED: Final = dialect(paramstyle="named")  # type: ignore[no-untyped-call]
+NAMED: Final = dialect(paramstyle="named")  # type: ignore[no-untyped-call]
 _PARAMETER = re.compile(r"('(?:[^']|'')*'|\"[^\"]*\")|(?<!:):(?=\w)")
 
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
@@ -37,14 +37,14 @@ def require_condition(condition: object) -> Expression:
     may read everything that the role can read.
     """
     if not isinstance(condition, ColumnElement | TextClause):
-        raise InputError(f"where takes SQLAlchemy expressions, got {type(condition).__name__}")
+        raise InputError(f"filter takes SQLAlchemy expressions, got {type(condition).__name__}")
     for raw in _raw_texts(condition):
         _require_closed(raw)
     for element in iterate(condition):
         parameters = element._bindparams.values() if isinstance(element, TextClause) else (element,)
         for parameter in parameters:
             if isinstance(parameter, BindParameter) and parameter.required:
-                raise InputError(f"where: the parameter :{parameter.key} has no value")
+                raise InputError(f"filter: the parameter :{parameter.key} has no value")
     return condition
 
 
@@ -55,25 +55,18 @@ class Written(NamedTuple):
     values: dict[str, Any]
 
 
-def written(memories: Table, where: Sequence[Expression]) -> list[Written]:
-    """Each condition as text. Names of parameters begin with `where_`."""
+def written(memories: Table, condition: Expression, prefix: str) -> Written:
+    """The condition as text. Names of its parameters begin with the prefix."""
     rows = memories.alias(memories.name)
     adapter: Any = ClauseAdapter(rows)
     # Within a statement, so that a subquery knows that the memories are outside of it.
-    whole: Any = select(literal_column("1")).select_from(rows)
-    return [
-        _written(whole.where(adapter.traverse(condition)), f"where_{number}_")
-        for number, condition in enumerate(where, start=1)
-    ]
-
-
-def _written(whole: Any, prefix: str) -> Written:
-    compiled = whole.compile(dialect=_NAMED, compile_kwargs={"render_postcompile": True})
+    whole: Any = select(literal_column("1")).select_from(rows).where(adapter.traverse(condition))
+    compiled = whole.compile(dialect=NAMED, compile_kwargs={"render_postcompile": True})
     text = compiled.string.partition("\nWHERE ")[2]
     values = {}
     for name, value in compiled.params.items():
         base = name if name in compiled.binds else name.rpartition("_")[0]  # one of a list
-        process = compiled.binds[base].type.dialect_impl(_NAMED).bind_processor(_NAMED)
+        process = compiled.binds[base].type.dialect_impl(NAMED).bind_processor(NAMED)
         escaped = (compiled.escaped_bind_names or {}).get(name, name)
         values[prefix + escaped] = value if process is None else process(value)
     return Written(_PARAMETER.sub(lambda match: match[1] or f":{prefix}", text), values)
@@ -97,6 +90,6 @@ def _require_closed(raw: str) -> None:
     left = [mark for mark in ("--", "/*", ";", "'", '"', "\\") if mark in bare]
     if depth != 0 or left or re.search(r"\$\w*\$", bare) or "\\'" in raw:
         raise InputError(
-            f"where: raw SQL must close its own brackets and quotes, and hold no comment, "
+            f"filter: raw SQL must close its own brackets and quotes, and hold no comment, "
             f"semicolon, backslash or dollar quote; got {shortened(raw)}"
         )

@@ -1,138 +1,298 @@
-"""Filters restrict a search to some memories."""
+"""Filters: which memories a read is about, as one mapping that any client can send as JSON.
+
+    {"memory_type": "fact", "tags": ["work", "home"], "metadata.priority": {"$gte": 3},
+     "$or": [{"session": "call-7"}, {"importance": {"$gt": 0.8}}], "$not": {"subject": "Ines"}}
+
+A filter is checked here, before anything runs, and becomes a tree whose values stand apart, so that
+filters of the same shape share one statement. `conditions` writes the tree as SQL.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Annotated, Any, Self, TypedDict
+from types import MappingProxyType
+from typing import Annotated, Any, NamedTuple, Self, TypedDict, cast
 
-from pgrecall.core.checks import SHARE, Length, Words, checked, require_known
-from pgrecall.core.limits import MAX_FILTER_TEXT, STATUSES, TIERS
-from pgrecall.ranking.custom_condition import Expression, require_condition
-from pgrecall.ranking.metadata_filter import MetadataFilter
+from sqlalchemy import ColumnElement, TextClause
+
+from pgrecall.core.checks import checked, require_known
+from pgrecall.core.limits import MAX_CONDITIONS, MAX_FILTER_DEPTH, MAX_VALUES, STATUSES
+from pgrecall.core.metadata_path import path_of
+from pgrecall.core.quoting import shortened
+from pgrecall.core.validation import require_bool
+from pgrecall.errors import InputError
+from pgrecall.ranking.custom_condition import require_condition
+from pgrecall.ranking.filter_keys import (
+    AMONG,
+    GROUPS,
+    MATCH,
+    SAME,
+    bound_value,
+    column_of,
+    require_operator,
+)
 
 
-def _metadata(name: str, value: Any) -> MetadataFilter:
-    return MetadataFilter.of(value)
+class Comparison(NamedTuple):
+    """One operator, applied to a column or to a value in metadata."""
+
+    column: str
+    type: str
+    operator: str
+    """As it is written, but `$missing` for `$exists` of False."""
+    place: int
+    """The number of its value; in metadata, that of the path comes behind it."""
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The column that it reads."""
+        return frozenset({self.column})
 
 
-def _where(name: str, value: Any) -> tuple[Expression, ...]:
-    several = isinstance(value, Sequence) and not isinstance(value, str)
-    return tuple(map(require_condition, value if several else (value,)))
+class Group(NamedTuple):
+    """Conditions of which all (`$and`) or any (`$or`) must hold, or none (`$not`)."""
+
+    operator: str
+    children: tuple[Node, ...]
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The columns that its conditions read."""
+        return frozenset().union(*(child.reads for child in self.children))
+
+
+Node = Comparison | Group
+Condition = ColumnElement[bool] | TextClause
+Filter = Mapping[str, Any] | Condition
+"""What the argument `filter` takes."""
+
+
+class Part(NamedTuple):
+    """A condition that a memory must meet, with the key that explains it."""
+
+    key: str
+    node: Node | Condition
+    given: Any
+    """What was written below the key."""
+
+
+def _filter(name: str, value: Any) -> Filter:
+    _Reader().parts(value)
+    return cast(Filter, value)
 
 
 class FilterArguments(TypedDict, total=False):
-    """Keyword arguments that restrict `search`, `count` and others to some memories.
+    """Keyword arguments that restrict a read to some memories."""
 
-    A memory must pass all filters. It passes a list if it has any of its values.
-    """
-
-    memory_types: Sequence[str] | None
-    """Only memories of these types, such as fact or task: by memory_type or additional_types."""
-    memory_natures: Sequence[str] | None
-    """Only memories of these natures, such as semantic or episodic."""
-    content_types: Sequence[str] | None
-    """Only memories with content in these forms, such as text/markdown."""
-    tiers: Annotated[Sequence[str] | None, Words(TIERS)]
-    """Only memories in these tiers."""
-    tags: Sequence[str] | None
-    """Only memories with any of these tags."""
-    all_tags: Sequence[str] | None
-    """Only memories with every one of these tags."""
-    entities: Sequence[str] | None
-    """Only memories about any of these entities, or entities with such an alias."""
-    all_entities: Sequence[str] | None
-    """Only memories about every one of these entities; an alias stands for its entity."""
-    text: Annotated[str | None, Length(MAX_FILTER_TEXT)]
-    """Only memories with these words, written as for a web search engine: words that must all
-    occur, "a phrase", or, -without. At most 10,000 characters. A text of stop words only filters
-    nothing."""
-    metadata: Annotated[Mapping[str, Any] | None, _metadata]
-    """Only memories whose metadata contain this JSON object. {"user.age": {"$gte": 30}} compares
-    the value at a path, in which a backslash makes a dot a part of a key; see MetadataFilter."""
-    created_after: datetime | None
-    """Only memories created at this moment or later; one of unknown age does not pass."""
-    created_before: datetime | None
-    """Only memories created before this moment; one of unknown age does not pass."""
-    components: Sequence[str] | None
-    """Only memories produced by these components."""
-    output_types: Sequence[str] | None
-    """Only memories with these types of output."""
-    domains: Sequence[str] | None
-    """Only memories of these domains."""
-    categories: Sequence[str] | None
-    """Only memories of these categories."""
-    loops: Sequence[str] | None
-    """Only memories of these loops."""
-    compliant: bool | None
-    """Only memories that passed governance, or only those that did not."""
-    needs_review: bool | None
-    """Only memories that feedback called outdated, or only others."""
-    min_trust: Annotated[float | None, SHARE]
-    """Only memories with at least this trust, after decay; one whose trust was never assessed does
-    not pass."""
-    statuses: Annotated[Sequence[str], Words(STATUSES)]
-    """Only memories with these statuses. Default: active."""
-    include_invalid: bool
-    """Includes memories that are not valid at `as_of`: not yet, no longer, invalidated, expired."""
-    where: Annotated[Expression | Sequence[Expression], _where]
-    """SQLAlchemy expressions over `repository.memories`. Raw SQL in them must be trusted."""
+    filter: Annotated[Filter | None, _filter]
+    """Only memories that meet these conditions. A key is a column of a memory, a counter such as
+    retrieval_count, metadata.path.to.it, provenance.component, similarity (the cosine with the
+    query), decayed_trust, or $and, $or, $not. A value is compared for equality, a list means any of
+    them, a mapping has operators: $eq $ne $gt $gte $lt $lte $between $in $nin $exists $all $match
+    $like $ilike. Python also takes SQLAlchemy conditions over `repository.memories`, alone or below
+    $and; raw SQL in them must be trusted. At most 8 levels and 200 conditions."""
+    include_inactive: bool
+    """Looks at every memory: also at those that are not active, or not valid at `as_of`."""
 
 
-DEFAULTS: FilterArguments = {"statuses": ("active",), "include_invalid": False, "where": ()}
+DEFAULTS: FilterArguments = {"include_inactive": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Checked FilterArguments."""
+    """A checked filter."""
 
-    values: Mapping[str, Any] = field(default_factory=dict)
-    """The other filters in use, without those at their default."""
-    metadata: MetadataFilter | None = None
-    include_invalid: bool = False
-    where: Sequence[Expression] = ()
+    parts: tuple[Part, ...] = ()
+    """All must hold."""
+    values: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    """The values to bind, by name."""
+    words: tuple[str, ...] = ()
+    """The texts that `$match` compares with."""
+    include_inactive: bool = False
+
+    @property
+    def are_default(self) -> bool:
+        """True if the filter leaves nothing out."""
+        return not self.parts
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The columns that the mapping reads."""
+        nodes = (part.node for part in self.parts)
+        return frozenset().union(
+            *(node.reads for node in nodes if isinstance(node, Comparison | Group))
+        )
 
     @property
     def options(self) -> frozenset[str]:
         """The options of a statement that follow from the filters."""
-        names = {*self.values}
-        if self.metadata is not None:
-            names |= self.metadata.options
-        if not self.include_invalid:
-            names.add("valid")
-        return frozenset(names)
-
-    @property
-    def are_default(self) -> bool:
-        """True if no filter narrows the search."""
-        return not self.where and not self.parameters
+        return frozenset({"statuses"} if self.include_inactive else {"valid"})
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The values to bind, by name."""
-        return {**self.values, **({} if self.metadata is None else self.metadata.parameters)}
+        """The values of the parameters that follow from these options."""
+        return {"statuses": STATUSES} if self.include_inactive else {}
 
-    def without(self, name: str) -> Self:
-        """The same filters except for one."""
-        return replace(self, values={n: v for n, v in self.values.items() if n != name})
+    def without_similarity(self) -> tuple[Self, float | None]:
+        """The filters of an evaluation, and the least similarity that it asks for."""
+        least, parts = None, []
+        for part in self.parts:
+            match part.node:
+                case Comparison("similarity", _, "$gte", place) if least is None:
+                    least = self.values[f"f{place}"]
+                case Comparison() | Group() if "similarity" in part.node.reads:
+                    raise InputError(
+                        "filter: similarity takes $gte alone where profiles are judged"
+                    )
+                case _:
+                    parts.append(part)
+        return replace(self, parts=tuple(parts)), least
 
     @classmethod
     def of(cls, arguments: FilterArguments) -> Self:
-        """Checks filters. Raises UnknownName for an unknown filter, InputError for a bad value."""
-        require_known(FilterArguments, arguments, "filter", "the filters are", ["agent_id"])
+        """Checks filters. Raises UnknownName for an unknown argument, key or operator, InputError
+        for a bad value."""
+        require_known(FilterArguments, arguments, "argument", "besides", ["agent_id"])
         return cls.among(checked(FilterArguments, arguments))
 
     @classmethod
     def among(cls, arguments: Mapping[str, Any]) -> Self:
-        """The filters among checked arguments."""
-        names = FilterArguments.__annotations__
-        values = {name: value for name, value in arguments.items() if name in names}
-        if [*values.get("statuses", ())] == ["active"]:
-            del values["statuses"]  # a literal, which is compared faster
+        """The filter among checked arguments."""
+        reader = _Reader()
+        parts = tuple(reader.parts(arguments.get("filter")))
         return cls(
-            metadata=values.pop("metadata", None),
-            include_invalid=values.pop("include_invalid", False),
-            where=values.pop("where", ()),
-            values=values,
+            parts=parts,
+            values=MappingProxyType(reader.values),
+            words=tuple(reader.words),
+            include_inactive=arguments.get("include_inactive", False),
         )
+
+
+class _Reader:
+    """Reads one filter; keeps the values to bind and counts conditions."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.words: list[str] = []
+        self.conditions = 0
+
+    def parts(self, given: object, depth: int = 1) -> Iterator[Part]:
+        """The conditions of a whole filter; those below `$and` are parts of their own."""
+        if given is None:
+            return
+        if isinstance(given, ColumnElement | TextClause):
+            self._count()
+            yield Part("filter", require_condition(given), given)
+            return
+        for key, value in _mapping("filter", given, empty=depth == 1).items():
+            if GROUPS.get(key) != "$and":
+                yield Part(str(key), self._entry(key, value, depth), value)
+                continue
+            _require_depth(key, depth)
+            for one in _conditions(key, value):
+                yield from self.parts(one, depth + 1)
+
+    def _node(self, where: str, given: object, depth: int) -> Node:
+        """A filter below a group."""
+        if isinstance(given, ColumnElement | TextClause):
+            raise InputError(
+                f"filter: {where} takes mappings; a SQLAlchemy condition may stand alone or below "
+                "$and, and combine others by or_() and not_() itself"
+            )
+        entries = [self._entry(*one, depth) for one in _mapping(where, given, empty=False).items()]
+        return entries[0] if len(entries) == 1 else Group("$and", tuple(entries))
+
+    def _entry(self, key: object, value: object, depth: int) -> Node:
+        if not isinstance(key, str):
+            raise InputError(f"filter: a key must be text, got {shortened(key)}")
+        if (group := GROUPS.get(key)) is None:
+            return self._comparisons(key, value)
+        _require_depth(key, depth)
+        below = [value] if group == "$not" and isinstance(value, Mapping) else value
+        conditions = _conditions(key, below)
+        return Group(group, tuple(self._node(key, one, depth + 1) for one in conditions))
+
+    def _comparisons(self, key: str, value: object) -> Node:
+        column, type_ = column_of(key)
+        if isinstance(value, Mapping):
+            operators = _mapping(key, value, empty=False)
+        else:
+            operators = {"$in" if _is_list(value) else "$eq": value}
+        nodes = [self._comparison(key, column, type_, *one) for one in operators.items()]
+        return nodes[0] if len(nodes) == 1 else Group("$and", tuple(nodes))
+
+    def _comparison(self, key: str, column: str, type_: str, operator: Any, value: Any) -> Node:
+        require_operator(key, type_, operator)
+        if operator == "$between":
+            pair = _list(f"{key}: $between", value)
+            if len(pair) != 2:
+                raise InputError(
+                    f"filter: {key}: $between takes two values, the least and the most"
+                )
+            ends = zip(("$gte", "$lte"), pair, strict=True)
+            return Group("$and", tuple(self._comparison(key, column, type_, *end) for end in ends))
+        self._count()
+        what = f"filter: {key}" if operator == "$eq" else f"filter: {key}: {operator}"
+        if operator == "$exists" or (
+            value is None and operator in SAME and type_ not in ("jsonb", "text[]")
+        ):
+            exists = require_bool(what, value) if operator == "$exists" else operator == "$ne"
+            operator, bound = "$exists" if exists else "$missing", None
+        elif operator in (*AMONG, "$all"):
+            bound = [bound_value(what, column, type_, operator, one) for one in _list(what, value)]
+        else:
+            bound = bound_value(what, column, type_, operator, value)
+        if type_ == "text[]" and operator in SAME:
+            bound = [bound]
+        if operator == MATCH:
+            self.words.append(cast(str, bound))
+        place = len(self.values)
+        self.values[f"f{place}"] = bound
+        if type_ == "jsonb":
+            self.values[f"f{place + 1}"] = path_of(key)[1:]
+        return Comparison(column, type_, operator, place)
+
+    def _count(self) -> None:
+        self.conditions += 1
+        if self.conditions > MAX_CONDITIONS:
+            raise InputError(f"filter: at most {MAX_CONDITIONS} conditions, got more")
+
+
+def _mapping(where: str, given: object, *, empty: bool = True) -> Mapping[Any, Any]:
+    if not isinstance(given, Mapping):
+        takes = "filter must be a mapping"
+        if where != "filter":
+            takes = f"filter: {where} takes mappings"
+        raise InputError(f"{takes}, got {type(given).__name__} {shortened(given)}")
+    if not given and not empty:
+        name = "$and" if where == "filter" else where
+        raise InputError(f"filter: {name} is given an empty mapping, which all memories pass")
+    return given
+
+
+def _conditions(key: object, given: object) -> Sequence[Any]:
+    if not _is_list(given):
+        raise InputError(f"filter: {key} takes a list of mappings, got {shortened(given)}")
+    return _list(str(key), given)
+
+
+def _require_depth(key: object, depth: int) -> None:
+    if depth >= MAX_FILTER_DEPTH:
+        raise InputError(f"filter: {key} is nested more than {MAX_FILTER_DEPTH} levels deep")
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence | Set) and not isinstance(value, str | bytes)
+
+
+def _list(what: str, value: object) -> list[Any]:
+    where = what if what.startswith("filter") else f"filter: {what}"
+    if not _is_list(value):
+        raise InputError(f"{where} takes a list, got {shortened(value)}")
+    several = [*cast(Sequence[Any], value)]
+    if not several:
+        raise InputError(f"{where} has an empty list: leave it out")
+    if len(several) > MAX_VALUES:
+        raise InputError(f"{where} may have at most {MAX_VALUES:,} values, got {len(several):,}")
+    return several

@@ -12,6 +12,7 @@ from pgrecall.core.checks import K, checked
 from pgrecall.core.dates import period_of, require_dates
 from pgrecall.core.embedders import Embedded
 from pgrecall.core.limits import MAX_QUERY_ENTITIES
+from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import Ask, Operation
 from pgrecall.core.validation import require_query
 from pgrecall.core.vectors import StoredVector, VectorLike
@@ -19,7 +20,8 @@ from pgrecall.errors import InputError
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments, require_known
 from pgrecall.ranking.composing import known_as, known_entities, reads
 from pgrecall.ranking.default_profile import default_profile
-from pgrecall.ranking.filters import Filters
+from pgrecall.ranking.filter_keys import SIMILARITY
+from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.owner_facts import owner_facts
 from pgrecall.ranking.search_parameters import Search, weighs_time
 from pgrecall.schema import Layout, Tables
@@ -28,7 +30,7 @@ from pgrecall.scoring import expression, profiles
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import EntityOverlap, Keyword, Similarity, Time
 
-_AS_GIVEN = ("min_score", "min_similarity", "min_relevance", "as_of", "surrounding_turns")
+_AS_GIVEN = ("min_score", "min_relevance", "as_of", "surrounding_turns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,8 @@ class Question:
             query_time=query_time,
             **{name: values[name] for name in _AS_GIVEN if name in values},
         )
+        if query is None and SIMILARITY in search.filters.reads:
+            raise InputError("filter: similarity needs a query to compare with")
         question = cls(
             search,
             query,
@@ -136,12 +140,11 @@ class Question:
         search = self.search
         if self.arguments.get("profile") is None:
             search = self.by((yield from default_profile(tables))).search
-        filters = yield from narrowing(tables, search.filters)
+        yield from require_words(tables, search.filters)
         known = yield owner_facts(tables, [search.agent_id, *search.teams])
         search = replace(
             search,
             query=query,
-            filters=filters,
             is_large=known[0].is_large,
             naming_text=search.naming_text if known[0].has_names else None,
             has_subjects=known[0].has_subjects,
@@ -195,12 +198,23 @@ def other_owners(tables: Tables, agent_id: str, teams: Sequence[str | UUID]) -> 
     return tuple(one for one in named if one != agent_id)
 
 
-def narrowing(tables: Tables, filters: Filters) -> Operation[Filters]:
-    """The filters, without `text` if it contains only stop words."""
-    if "text" not in filters.values:
-        return filters
-    [row] = yield reads(tables, "narrows", text=filters.values["text"])
-    return filters if row.narrows else filters.without("text")
+def checked_filters(tables: Tables, arguments: FilterArguments) -> Operation[Filters]:
+    """The filters of a read without a query; raises InputError and UnknownName."""
+    filters = Filters.of(arguments)
+    if SIMILARITY in filters.reads:
+        raise InputError("filter: similarity needs a query, which this does not take")
+    yield from require_words(tables, filters)
+    return filters
+
+
+def require_words(tables: Tables, filters: Filters) -> Operation[None]:
+    """Raises InputError for a `$match` of stop words alone, which compares nothing."""
+    for words in filters.words:
+        [row] = yield reads(tables, "narrows", text=words)
+        if not row.narrows:
+            raise InputError(
+                f"filter: content: $match has only stop words: {shortened(words)}; give others"
+            )
 
 
 def redistributed(search: Search, *, has_query: bool) -> Profile:

@@ -10,16 +10,15 @@ from typing import Any, Unpack
 from uuid import UUID
 
 from pgrecall.core.memory import Memory
-from pgrecall.core.metadata_path import value_at
-from pgrecall.core.quoting import LONGEST, cut, listed, shortened
+from pgrecall.core.metadata_path import path_of, value_at
+from pgrecall.core.quoting import cut, listed, shortened
 from pgrecall.core.steps import READS_TOGETHER, Operation, needs
 from pgrecall.core.validation import require_id
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import MemoryNotFound
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.composing import condition_names, ranks
-from pgrecall.ranking.filters import DEFAULTS
-from pgrecall.ranking.metadata_filter import MOST_APART
+from pgrecall.ranking.filters import Comparison, Group, Part
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
@@ -198,73 +197,48 @@ def _needed(search: Search, last_score: float | None) -> float | None:
 
 def _unmet(row: Any, search: Search) -> list[str]:
     """The conditions that the memory does not meet."""
-    metadata = search.filters.metadata
-    number = 0 if metadata is None else len(metadata.comparisons)
-    repeated = {f"comparison_{n + 1}" for n in range(number, MOST_APART)}
-    return [
-        f"comparison_{row.unmet_comparison}" if name == "compared" else name
-        for name in condition_names(search)
-        if not row.meets[name] and name not in repeated
-    ]
-
-
-_ATTRIBUTES = {
-    "memory_natures": "memory_nature",
-    "content_types": "content_type",
-    "tiers": "tier",
-    "components": "component",
-    "output_types": "output_type",
-    "domains": "domain",
-    "categories": "category",
-    "loops": "loop",
-    "statuses": "status",
-    "memory_types": "memory_type",
-    "created_after": "created_at",
-    "created_before": "created_at",
-}
-"""The attribute that each filter reads, if its name is not that of the filter without all_ or
-min_."""
+    return [name for name in condition_names(search) if not row.meets[name]]
 
 
 def _reason(name: str, search: Search, scored: ScoredMemory) -> str:
     """Says what the memory has and what the condition requires."""
-    memory, filters, values = scored.memory, search.filters, search.filters.values
+    memory = scored.memory
     match name:
         case "valid":
             return f"not valid at {search.as_of or 'now'}: {_validity(memory)}"
+        case "statuses":
+            return f"its status is {memory.status}, which only include_inactive=True looks at"
         case "as_of":
             return f"created {memory.created_at}, after as_of {search.as_of}"
         case "embedding":
             return f"it has no embedding, which profile {search.profile.name} requires"
-        case "min_similarity":
-            return f"its cosine similarity {scored.cosine} is below {search.min_similarity:g}"
         case "min_relevance":
             return (
                 f"its relevance {scored.relevance:.6f} is below "
                 f"min_relevance {search.min_relevance:g}"
             )
-        case "text":
-            return f"filtered by text: its words do not match {shortened(values['text'], LONGEST)}"
-        case "metadata" if filters.metadata is not None:
-            return _filtered("metadata", "metadata", memory.metadata, filters.metadata.contained)
-        case _ if name.startswith("comparison_") and filters.metadata is not None:
-            compared = filters.metadata.comparisons[int(name.removeprefix("comparison_")) - 1]
-            what = f"metadata[{shortened(compared.key)}]"
-            value = compared.found_in(memory.metadata)
-            return _filtered("metadata", what, value, {compared.operator: compared.value})
-        case _ if name.startswith("where_"):
-            number = int(name.removeprefix("where_"))
-            condition = cut(str(filters.where[number - 1]))
-            return f"it does not meet the condition where {number}: {condition}"
         case _:
-            attribute = _ATTRIBUTES.get(name, name.removeprefix("all_").removeprefix("min_"))
-            value = values.get(name, DEFAULTS["statuses"])
-            return _filtered(name, attribute, getattr(memory, attribute), value)
+            part = search.filters.parts[int(name.removeprefix("where_")) - 1]
+            return _filtered(part, scored)
 
 
-def _filtered(name: str, what: str, value: object, required: object) -> str:
-    has, requires = shortened(value, 100), shortened(required, 100)
-    return f"filtered by {name}: its {what} is {has}, the filter requires {requires}"
+def _filtered(part: Part, scored: ScoredMemory) -> str:
+    """Says what a part of the filter requires, and what the memory has."""
+    if not isinstance(part.node, Comparison | Group):
+        return f"it does not meet a condition of the filter: {cut(str(part.given))}"
+    requires = f"filtered by {shortened(part.key)}, which requires {shortened(part.given, 100)}"
+    match part.node:
+        case Comparison("metadata"):
+            found = value_at(scored.memory.metadata, path_of(part.key)[1:])
+        case Comparison("similarity"):
+            found = scored.cosine
+        case Comparison("content" | "decayed_trust"):
+            return requires
+        case Comparison(column):
+            found = getattr(scored.memory, column)
+        case _:
+            return requires
+    return f"{requires}; it has {shortened(found, 100)}"
 
 
 def _validity(memory: Memory) -> str:
