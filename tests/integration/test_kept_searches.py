@@ -23,7 +23,6 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine, create_engine, text
 
 from pgrecall import MemoryRepository, embedded, migrate
-from pgrecall.core.limits import STATUSES
 from tests.conftest import DIMENSIONS
 from tests.integration.random_memories import ALIASES, SIZES, TEAMS, Embedder, links, memories
 from tests.integration.random_searches import PROFILES, Case, cases
@@ -157,58 +156,7 @@ def arguments_of(case: Case) -> dict[str, Any]:
 
 def narrowing_of(case: Case) -> dict[str, Any]:
     """The arguments that say which memories are looked at."""
-    arguments: dict[str, Any] = {"as_of": case["as_of"]} if "as_of" in case else {}
-    if case.get("include_inactive"):
-        arguments |= {"statuses": STATUSES, "include_invalid": True}
-    given = case.get("filter", {})
-    for part in given.get("$and", [given]):
-        for key, value in part.items():
-            _add_filter(arguments, key, value)
-    return arguments
-
-
-_LISTS = {
-    "tags": "tags",
-    "entities": "entities",
-    "memory_type": "memory_types",
-    "tier": "tiers",
-    "status": "statuses",
-    "provenance.component": "components",
-    "provenance.output_type": "output_types",
-    "provenance.domain": "domains",
-    "provenance.category": "categories",
-    "provenance.loop": "loops",
-}
-_PLAIN = {
-    ("created_at", "$gte"): "created_after",
-    ("created_at", "$lt"): "created_before",
-    ("decayed_trust", "$gte"): "min_trust",
-    ("similarity", "$gte"): "min_similarity",
-    ("content", "$match"): "text",
-    ("needs_review", "$eq"): "needs_review",
-    ("provenance.constitutional_compliance", "$eq"): "compliant",
-    ("tags", "$all"): "all_tags",
-    ("entities", "$all"): "all_entities",
-}
-
-
-def _add_filter(arguments: dict[str, Any], key: str, value: Any) -> None:
-    if isinstance(value, list):
-        operators = {"$in": value}
-    elif isinstance(value, dict):
-        operators = value
-    else:
-        operators = {"$eq": value}
-    if key.startswith("metadata."):
-        path = key.removeprefix("metadata.")
-        arguments["metadata"] = {**arguments.get("metadata", {})}
-        arguments["metadata"][path] = operators if isinstance(value, dict | list) else value
-        return
-    for operator, operand in operators.items():
-        if (key, operator) in _PLAIN:
-            arguments[_PLAIN[key, operator]] = operand
-        else:
-            arguments[_LISTS[key]] = operand if operator == "$in" else [operand]
+    return {name: case[name] for name in ("filter", "include_inactive", "as_of") if name in case}
 
 
 def differences(found: Result, kept: Result) -> list[str]:

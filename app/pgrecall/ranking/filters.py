@@ -132,7 +132,7 @@ class Filters:
     @property
     def parameters(self) -> dict[str, Any]:
         """The values of the parameters that follow from these options."""
-        return {"statuses": STATUSES} if self.include_inactive else {}
+        return {"statuses": [*STATUSES]} if self.include_inactive else {}
 
     def without_similarity(self) -> tuple[Self, float | None]:
         """The filters of an evaluation, and the least similarity that it asks for."""
