@@ -66,8 +66,8 @@ def test_what_is_added_is_found(as_installed: Run, url: str) -> None:
 
 
 def test_search_filters_counts_and_shows_a_table(run: Run, url: str) -> None:
-    options = (("--tag", "x"), ("--type", "preference"), ("--entity", "Ines"))
-    run("add", "tea", "--agent", "a", *(word for option in options for word in option))
+    options = (("--tag", "x"), ("--type", "preference"), ("--filter", '{"entities": "Ines"}'))
+    run("add", "tea", "--agent", "a", "--tag", "x", "--type", "preference", "--entity", "Ines")
     run("add", "tea too", "--agent", "a")
     asked = ("search", "tea", "--agent", "a", "--json")
 
@@ -284,7 +284,7 @@ def test_explain_shows_why_in_a_table_and_as_json(run: Run, url: str) -> None:
     shown = run(*asked, "-k", "1").out
     by_tag, by_date = (
         run(*asked, *option, "--json").records[0]
-        for option in (("--tag", "y"), ("--created-after", "2999-01-01"))
+        for option in (("--tag", "y"), ("--since", "2999-01-01"))
     )
     of_words = ("explain", kept, "tea of Mongolia", "--agent", "a", "--min-relevance", "0.99")
     words, [told] = run(*of_words).out, run(*of_words, "--json").records
@@ -293,7 +293,7 @@ def test_explain_shows_why_in_a_table_and_as_json(run: Run, url: str) -> None:
         assert said in shown
     assert by_tag["returned"] is False
     assert "filtered by tags" in by_tag["reasons"][0]
-    assert "filtered by created_after" in by_date["reasons"][0]
+    assert "filtered by created_at" in by_date["reasons"][0]
     assert "left out" in words
     assert "keyword: 1.0000 of the terms by weight x 1.0000 for its length" in words
     reason = f"its relevance {told['relevance']:.6f} is below min_relevance 0.99"

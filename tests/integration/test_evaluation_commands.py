@@ -129,8 +129,8 @@ def test_what_evaluate_tells_machines_is_the_repositorys_record(
     run: Run, few: Path, world: World
 ) -> None:
     asked: list[Any] = ["-p", "half_life, planted.toml ,hybrid,", "-k", 4, "--seed", 3]
-    floors: dict[str, Any] = {"min_score": 0.3, "min_similarity": 0.2}
-    asked += ["--min-score", 0.3, "--min-similarity", 0.2]
+    floors: dict[str, Any] = {"min_score": 0.3, "filter": {"similarity": {"$gte": 0.2}}}
+    asked += ["--min-score", 0.3, "--filter", json.dumps(floors["filter"])]
 
     shown = run(*asked_of("evaluate", few, *asked, "--json"))
 

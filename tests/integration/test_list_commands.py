@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Iterator
 
 import pytest
@@ -41,9 +43,13 @@ def stock(mine: Owner) -> None:
         )
 
 
+def aged(least: int) -> tuple[str, str]:
+    return "--filter", json.dumps({"metadata.user.age": {"$gte": least}})
+
+
 def test_memories_are_listed_page_by_page(run: Run, mine: Owner) -> None:
     stock(mine)
-    asked = ("list", "-a", mine.name, "--metadata", "user.age>=10", "--order", "-importance")
+    asked = ("list", "-a", mine.name, *aged(10), "--order", "-importance")
     same = "more: the same command with"
 
     first = run(*asked, "-n", 3, "--total", "--json").records
@@ -84,16 +90,67 @@ def test_a_memory_is_shown_by_its_id_or_its_key(run: Run, mine: Owner) -> None:
 
 def test_what_passes_a_filter_is_deleted_once_that_is_confirmed(run: Run, mine: Owner) -> None:
     stock(mine)
-    asked = ("delete", "-a", mine.name, "--metadata", "user.age>=30")
+    asked = ("delete", "-a", mine.name, *aged(30))
 
     assert run(*asked, "--dry-run").out.strip() == "2 to be deleted"
     declined = run(*asked, answer="n\n")
     assert (declined.code, mine.count()) == (1, 5)
     assert f"Delete 2 memories of {mine.name}?" in declined.out + declined.err
     assert run(*asked, "--json", answer="y\n").records == [{"deleted": 2}]
-    assert run("delete", "-a", mine.name, "--text", "m", "--yes").out.strip() == "3 deleted"
-    refused = run("delete", "-a", mine.name, "--yes")
-    assert (refused.code, "pgrecall erase --agent … --everything" in refused.err) == (2, True)
+    for passed_by_all in ([], ["--filter", "{}"], ["--include-inactive"]):
+        refused = run("delete", "-a", mine.name, "--yes", *passed_by_all)
+        assert (refused.code, "pgrecall erase --agent … --everything" in refused.err) == (2, True)
+    ages = '{"metadata.user.age": {"$lt": 30}}'
+    assert run("delete", "-a", mine.name, "--filter", ages, "--yes").out.strip() == "3 deleted"
+
+
+def test_filters_and_shortcuts_must_all_pass(run: Run, mine: Owner) -> None:
+    stock(mine)
+    for name, type_ in (("a", "fact"), ("b", "task"), ("c", "rule")):
+        mine.add(
+            NewMemory(name, memory_type=type_, tags=[name], session=f"s-{name}", embedding=None)
+        )
+    gone = mine.add(NewMemory("gone", tags=["a"], embedding=None))
+    mine.invalidate([gone])
+    mine.update(mine.list(filter={"tags": "c"})[0].id, status="archived")
+    for options, names in (
+        ("--type fact --type task", "ab"),
+        ("--tag a --tag c", "a"),
+        ("--tag a --tag c --include-inactive", "acg"),
+        ("--type fact --type task --session s-b", "b"),
+        ("--status archived", "c"),
+        ("--status archived --status active --tag a", "ag"),
+        ("""--tag a --tag b --filter '{"$not": {"session": "s-a"}}'""", "b"),
+        ("""--filter '{"tags": ["a", "b"]}' --filter '{"memory_type": "fact"}'""", "a"),
+        (f"--tag a --since {before(1).isoformat()} --until 2999-01-01", "a"),
+        ("--type fact --until 2026-01-01", ""),
+    ):
+        asked = (*shlex.split(options), "-a", mine.name)
+        listed = run("list", *asked, "--order", "content", "--json").records
+        assert "".join(one["content"][0] for one in listed) == names, options
+        assert run("list", *asked, "--count").out == f"{len(names)}\n", options
+
+
+BAD = {
+    "{": "--filter: '{' is not JSON",
+    "[1]": "--filter: write a JSON object; got '[1]'",
+    '{"tag": "a"}': "filter: unknown key 'tag'; did you mean 'tags'?",
+    '{"importance": {"$get": 1}}': "filter: importance: unknown operator '$get'; did you mean",
+    '{"status": "archvied"}': "filter: status: unknown 'archvied'; did you mean 'archived'?",
+    '{"tags": []}': "filter: tags: $in has an empty list",
+}
+
+
+@pytest.mark.parametrize("command", ["list", "list --count", "delete --yes", "search x"])
+def test_a_filter_that_cannot_be_used_is_refused_in_one_sentence(
+    run: Run, mine: Owner, command: str
+) -> None:
+    stock(mine)
+    for written, said in BAD.items():
+        refused = run(*command.split(), "-a", mine.name, "--filter", written)
+        assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
+        assert said in refused.err
+    assert mine.count() == 5
 
 
 def test_owners_are_listed(run: Run, mine: Owner) -> None:

@@ -84,7 +84,8 @@ def test_tables_of_numbers_are_wrapped_and_not_cut(
 def test_memories_are_counted(run: Run, notes: str) -> None:
     assert run("list", "--count", "-a", notes, "-n", 5).out == "12\n"
     counted = ("list", "--count", "-a", notes)
-    assert run(*counted, "--text", "kitchen", "--json").records == [{"memories": 11}]
+    words = '{"content": {"$match": "kitchen"}}'
+    assert run(*counted, "--filter", words, "--json").records == [{"memories": 11}]
     assert run("list", "--count", "-a", "nobody").out == "0\n"
 
 
@@ -92,7 +93,7 @@ TABS = {
     "pgrecall sea": ["search"],
     "pgrecall --ver": ["--version"],
     "pgrecall migrate dow": ["down"],
-    "pgrecall search x --min-s": ["--min-score", "--min-similarity"],
+    "pgrecall search x --min-": ["--min-score", "--min-relevance"],
     "pgrecall context x --style m": ["markdown"],
     "pgrecall search x --profile h": ["hybrid", "half_life"],
     "pgrecall search x -p h": ["hybrid", "half_life"],

@@ -156,7 +156,7 @@ def test_the_command_line_takes_it_from_an_option_or_the_users_settings(
     monkeypatch.setenv("PGRECALL_TIMEZONE", PAGO_PAGO)
     [record] = run(*search).records
     assert record["query_time"] == [one.isoformat() for one in may(PAGO_PAGO)]
-    listed = ("list", "--agent", "a", "--json", "--created-before", "2026-03-10")
+    listed = ("list", "--agent", "a", "--json", "--until", "2026-03-10")
     assert len(run(*listed).records) == 1
     assert len(run(*listed, "--timezone", "UTC").records) == 0
     assert run("add", "milk", "--agent", "a").code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import UTC, datetime, timedelta
 from typing import Any, Unpack
 from zoneinfo import ZoneInfo
@@ -10,37 +11,22 @@ import pytest
 
 from pgrecall import profiles
 from pgrecall.cli.app import App
-from pgrecall.cli.options import LEFT_OUT, WRITTEN_AS
-from pgrecall.cli.parsers import conditions, pairs, shares
+from pgrecall.cli.parsers import pairs, shares
 from pgrecall.errors import InputError
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.filters import FilterArguments
 from tests.integration.commands import BUILT
 
 MAY, JUNE = datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
-SEVERAL = (
-    *("memory_types --type", "memory_natures --memory-nature", "content_types --content-type"),
-    *("tiers --tier", "tags --tag", "all_tags --all-tag"),
-    *("entities --entity", "all_entities --all-entity"),
-    *("components --component", "output_types --output-type"),
-    *("domains --domain", "categories --category", "loops --loop", "statuses --status"),
-    *("teams --team", "query_entities --query-entity"),
-)
 CASES: dict[str, tuple[str, Any]] = {
-    **{name: (f"{option} a {option} b", ["a", "b"]) for name, option in map(str.split, SEVERAL)},
-    "text": ("--text cello", "cello"),
-    "metadata": ("--metadata a=b --metadata n>=3", {"a": "b", "n": {"$gte": 3}}),
-    "created_after": ("--created-after 2026-05-01", MAY),
-    "created_before": ("--created-before 2026-06-01T02:00+02:00", JUNE),
-    "compliant": ("--no-compliant", False),
-    "needs_review": ("--needs-review", True),
-    "min_trust": ("--min-trust 0.5", 0.5),
-    "include_invalid": ("--include-invalid", True),
+    "filter": ("""--filter '{"importance": {"$gt": 0.8}}'""", {"importance": {"$gt": 0.8}}),
+    "include_inactive": ("--include-inactive", True),
     "profile": ("-p trust", profiles.trust),
     "weights": ("--weight recency=0.3 --weight trust=0.7", {"recency": 0.3, "trust": 0.7}),
     "min_score": ("--min-score 0", 0.0),
-    "min_similarity": ("--min-similarity 0.2", 0.2),
     "min_relevance": ("--min-relevance 0.3", 0.3),
+    "teams": ("--team a --team b", ["a", "b"]),
+    "query_entities": ("--query-entity a --query-entity b", ["a", "b"]),
     "keywords": ("--keywords cello", "cello"),
     "query_time": ("--between 2026-05-01 2026-06-01", (MAY, JUNE)),
     "dates": ("--dates auto", "auto"),
@@ -48,7 +34,18 @@ CASES: dict[str, tuple[str, Any]] = {
     "surrounding_turns": ("--surrounding-turns 2", 2),
     "as_of": ("--as-of 2026-06-01", JUNE),
 }
-ARGUMENTS = set(SearchArguments.__annotations__) - set(LEFT_OUT)
+FILTERS: tuple[tuple[str, Any], ...] = (
+    ("--type a --type b", {"memory_type": ["a", "b"]}),
+    ("--tag a", {"tags": ["a"]}),
+    ("--session a --session b", {"session": ["a", "b"]}),
+    ("--since 2026-05-01", {"created_at": {"$gte": MAY}}),
+    ("--since 2026-05-01 --until 2026-06-01", {"created_at": {"$gte": MAY, "$lt": JUNE}}),
+    ("--filter {}", {}),
+    (
+        """--tag a --until 2026-06-01T02:00+02:00 --filter '{"x": 1}' --filter '{"y": 2}'""",
+        {"$and": [{"x": 1}, {"y": 2}, {"tags": ["a"]}, {"created_at": {"$lt": JUNE}}]},
+    ),
+)
 
 
 def given(options: str) -> SearchArguments:
@@ -59,37 +56,42 @@ def given(options: str) -> SearchArguments:
     def probe(**arguments: Unpack[SearchArguments]) -> None:
         got.append(arguments)
 
-    app(options.split(), standalone_mode=False)
+    app(shlex.split(options), standalone_mode=False)
     [found] = got
     return found
 
 
-def test_every_argument_is_an_option_with_help_or_left_out_for_a_reason() -> None:
-    assert set(CASES) == ARGUMENTS
-    assert set(WRITTEN_AS) < ARGUMENTS
-    assert set(LEFT_OUT) == {"where"}
-    filters = set(FilterArguments.__annotations__) - set(LEFT_OUT)
-    commands = dict.fromkeys(("search", "explain", "context"), ARGUMENTS)
-    commands |= dict.fromkeys(("evaluate", "tune", "list", "delete"), filters)
-    for name, arguments in commands.items():
-        with_help = {one.name for one in BUILT.commands[name].params if _help(one)}
+def test_every_argument_is_an_option_and_every_option_has_help() -> None:
+    assert CASES.keys() == SearchArguments.__annotations__.keys()
+    filters = {"filter", "memory_type", "tags", "session", "since", "until", "status"}
+    filters.add("include_inactive")
+    reads = ("evaluate", "tune", "list", "delete", "export")
+    commands = dict.fromkeys(("search", "explain", "context"), CASES.keys() | filters)
+    for name, arguments in (commands | dict.fromkeys(reads, filters)).items():
+        with_help = {one.name for one in BUILT.commands[name].params if one.help}
         assert arguments - with_help == set(), name
+        in_panel = [one.name for one in BUILT.commands[name].params if _panel(one) == "Filters"]
+        assert {*in_panel} == filters, name
 
 
 def test_each_option_gives_its_argument_the_value_that_was_written() -> None:
     assert given("") == {}
     for name, (options, value) in CASES.items():
         assert given(options) == {name: value}
+    for options, filter_ in FILTERS:
+        assert given(options) == {"filter": filter_}
+    statuses = {"filter": {"status": ["archived"]}, "include_inactive": True}
+    assert given("--status archived") == statuses
 
 
 def test_times_without_a_zone_are_those_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     zone = "America/New_York"
-    options = "--as-of 2026-03-08T12:00 --between 2026-03-08 2026-03-09 --created-after {}"
+    options = "--as-of 2026-03-08T12:00 --between 2026-03-08 2026-03-09 --since {}"
     midnights = tuple(datetime(2026, 3, day, tzinfo=ZoneInfo(zone)) for day in (8, 9))
     expected = {
         "as_of": datetime(2026, 3, 8, 12, tzinfo=ZoneInfo(zone)),
         "query_time": midnights,
-        "created_after": JUNE,
+        "filter": {"created_at": {"$gte": JUNE}},
     }
 
     found: Any = given(options.format("2026-06-01T00:00Z") + f" --timezone {zone}")
@@ -99,11 +101,13 @@ def test_times_without_a_zone_are_those_of_the_user(monkeypatch: pytest.MonkeyPa
     assert found == expected
     start, end = found["query_time"]
     assert end - start == timedelta(hours=23)
-    assert given("--created-before 2026-03-08")["created_before"] == midnights[0]
-    assert given("--created-before 0001-01-01") == {
-        "created_before": datetime(1, 1, 1, tzinfo=ZoneInfo(zone)),
-        "timezone": ZoneInfo(zone),
-    }
+    for written, day in (
+        ("2026-03-08", midnights[0]),
+        ("0001-01-01", datetime(1, 1, 1, tzinfo=UTC)),
+    ):
+        until = day.replace(tzinfo=ZoneInfo(zone))
+        expected = {"filter": {"created_at": {"$lt": until}}, "timezone": ZoneInfo(zone)}
+        assert given(f"--until {written}") == expected
 
 
 def test_a_command_that_takes_times_takes_their_zone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,18 +117,28 @@ def test_a_command_that_takes_times_takes_their_zone(monkeypatch: pytest.MonkeyP
     def probe(**arguments: Unpack[FilterArguments]) -> None:
         got.append(arguments)
 
-    for options in ("--created-after 2026-05-01 --timezone Pacific/Kiritimati", ""):
+    for options in ("--since 2026-05-01 --timezone Pacific/Kiritimati", ""):
         app(options.split(), standalone_mode=False)
 
-    assert got == [{"created_after": datetime(2026, 5, 1, tzinfo=ZoneInfo("Etc/GMT-14"))}, {}]
+    since = datetime(2026, 5, 1, tzinfo=ZoneInfo("Etc/GMT-14"))
+    assert got == [{"filter": {"created_at": {"$gte": since}}}, {}]
     takes = {name for name, one in BUILT.commands.items() if "timezone" in _names(one)}
-    assert {"search", "context", "evaluate", "list", "delete", "mcp", "serve", "import"} <= takes
+    assert {
+        "search",
+        "context",
+        "evaluate",
+        "list",
+        "delete",
+        "export",
+        "mcp",
+        "serve",
+        "import",
+    } <= takes
     assert "get" not in takes
 
 
-def _help(parameter: Any) -> str:
-    said: str = parameter.help or ""
-    return said
+def _panel(parameter: Any) -> Any:
+    return getattr(parameter, "rich_help_panel", None)
 
 
 def _names(command: Any) -> set[str]:
@@ -132,15 +146,6 @@ def _names(command: Any) -> set[str]:
 
 
 def test_metadata_and_shares_are_written_readably() -> None:
-    several = ["a=b", "n>=3", "n<5", 'v="4.19"', "x!=true", '{"s": {"$in": [1]}}', "t=[1, 2]"]
-    assert conditions(several) == {
-        "a": "b",
-        "v": "4.19",
-        "s": {"$in": [1]},
-        "t": [1, 2],
-        "n": {"$gte": 3, "$lt": 5},
-        "x": {"$ne": True},
-    }
     assert pairs(["a=b=c", "n=3.5", "u=x?y>z"]) == {"a": "b=c", "n": 3.5, "u": "x?y>z"}
     assert shares(["a=b=0.5", "c=1"]) == {"a=b": 0.5, "c": 1.0}
 
@@ -148,11 +153,9 @@ def test_metadata_and_shares_are_written_readably() -> None:
 @pytest.mark.parametrize(
     ("read", "texts", "said"),
     [
-        (conditions, ["a"], "write KEY=VALUE"),
-        (conditions, [">=3"], "write KEY=VALUE"),
-        (conditions, ["a=1", "a=2"], "'a' is given twice"),
-        (conditions, ["a=1", "a>2"], "'a' is given with = and with a comparison"),
-        (conditions, ["{1}"], "is not JSON"),
+        (pairs, ["a"], "write KEY=VALUE"),
+        (pairs, ["a=1", "a=2"], "'a' is given twice"),
+        (pairs, ["{1}"], "is not JSON"),
         (pairs, ["a>3"], "write KEY=VALUE"),
         (pairs, ["=3"], "write KEY=VALUE"),
         (shares, ["a=1", "a=1"], "'a' is given twice"),
@@ -169,6 +172,9 @@ def test_an_error_names_the_option() -> None:
         ("--as-of soon", "--as-of: 'soon' is not an ISO 8601 time"),
         ("--type a -p none", "--profile: unknown profile 'none'"),
         ("--weight recency", "--weight: write NAME=NUMBER"),
+        ("--filter {", "--filter: '{' is not JSON"),
+        ("--filter [1]", r"--filter: write a JSON object; got '\[1\]'"),
+        ("--until soon", "--until: 'soon' is not an ISO 8601 time"),
         ("--timezone Berlin", "--timezone: unknown time zone 'Berlin': give an IANA name such as"),
     ):
         with pytest.raises(InputError, match=said):

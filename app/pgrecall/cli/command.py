@@ -24,12 +24,14 @@ from typer.models import OptionInfo
 from pgrecall.cli.call import Call, Method, arguments_of, receiver_of, summary
 from pgrecall.cli.database import Database, DatabaseUrl, OfTeam, Schema
 from pgrecall.cli.embedding import EMBEDDING, make_embedder
+from pgrecall.cli.filter_options import with_filter
 from pgrecall.cli.memory_ids import resolve
-from pgrecall.cli.options import SEARCH, Zone, parameter, parameters_of
+from pgrecall.cli.options import Zone, parameter, parameters_of
 from pgrecall.cli.output import Output, until_closed
 from pgrecall.cli.parsers import MOMENTS, PARSERS, in_zone
 from pgrecall.context.styles import STYLES
-from pgrecall.core.checks import Argument, Words, without_none
+from pgrecall.core.checks import without_none
+from pgrecall.core.limits import STATUSES
 from pgrecall.errors import InputError
 from pgrecall.execution import MemoryRepository
 from pgrecall.schema import DEFAULT_SCHEMA
@@ -99,14 +101,16 @@ def as_command(
             values[one.name] = _parsed(one, values[one.name])
         zone = values.get(_ZONE.name) or UTC
         arguments = {one.name: in_zone(values[one.name], zone) for one in parsed}
+        if "filter" in arguments:
+            arguments = with_filter(arguments)
         for one in optional:
-            if arguments[one.name] is None:
-                del arguments[one.name]
+            if arguments.get(one.name) is None:
+                arguments.pop(one.name, None)
         with _opened(receiver, shared) as place:
             if isinstance(place, MemoryRepository):
                 arguments |= dict(_ids(place, parsed, arguments))
             if method is not None:
-                called = {one.name: arguments.pop(one.name) for one in of_method}
+                called = {one.name: arguments.pop(one.name, None) for one in of_method}
                 output = function(Call.of(method, place, called), **arguments)
             else:
                 output = function(**({first: place} if first else {}), **arguments)
@@ -183,10 +187,7 @@ def _known(name: str, kind: Any) -> Sequence[str]:
     """The words that the shell completes an option with."""
     if kind in (Profile | str, list[Profile]):
         return [*BUILT_IN]
-    match SEARCH.get(name):
-        case Argument(check=Words(known)):
-            return known
-    return [*STYLES] if name == "style" else []
+    return {"style": [*STYLES], "status": STATUSES}.get(name, ())
 
 
 def _name(one: Parameter) -> str:

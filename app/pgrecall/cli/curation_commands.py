@@ -64,11 +64,11 @@ def consolidate(call: Call) -> Output:
 @app.method(
     "delete",
     "pgrecall delete 0197a3c2 0197a3d8 --agent zoe",
-    "pgrecall delete --tag draft --created-before 2026-01-01 --dry-run --agent zoe",
+    "pgrecall delete --tag draft --until 2026-01-01 --dry-run --agent zoe",
     memory_ids=OptionalIds,
 )
 def delete(call: Call, yes: Yes = False) -> Output:
-    """Delete memories by their ids, or all that pass filters. Their history remains."""
+    """Delete memories by their ids, or all that pass a filter. Their history remains."""
     dry_run = call.arguments["dry_run"]
     if "memory_ids" not in call.arguments and not yes and not dry_run:
         _confirm(f"Delete {counted(call(dry_run=True), 'memory', 'memories')}", call)

@@ -71,8 +71,8 @@ def _added(added: Added, *notes: str) -> Output:
 @app.method(
     "list",
     "pgrecall list --agent zoe --type fact --limit 20",
-    "pgrecall list --agent zoe --order -retrieval_count --metadata 'user.age>=30'",
-    "pgrecall list --agent zoe --created-after 2026-01-01 --count",
+    """pgrecall list --agent zoe --order -trust --filter '{"metadata.age": {"$gte": 30}}'""",
+    "pgrecall list --agent zoe --since 2026-01-01 --count",
     order=option(
         "Column to sort by, such as importance; -importance puts the largest first. May be "
         "repeated. Default: -created_at.",

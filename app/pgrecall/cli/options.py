@@ -1,12 +1,10 @@
 """Options and arguments of commands, by the names that methods of the repository have for them.
 
-What the package explains elsewhere is taken from there: the arguments of a search from
-`SearchArguments`, the fields of a memory from `schema.fields`.
+Fields of a memory are explained by the comments in `schema.fields`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from functools import reduce
@@ -21,98 +19,16 @@ from typer.models import ArgumentInfo, OptionInfo
 from pgrecall.cli.configuration import VARIABLES
 from pgrecall.cli.database import Agent
 from pgrecall.cli.embedding import RERANKER
+from pgrecall.cli.filter_options import FILTERS
 from pgrecall.cli.parsers import ISO_8601, PARSERS, argument, option
 from pgrecall.context.styles import Style
-from pgrecall.core.checks import Argument, Number, Words, arguments_of, descriptions
 from pgrecall.core.memory import NewMemoryFields, Unset
-from pgrecall.core.rerankers import Rerank, Reranker
-from pgrecall.ranking.arguments import SearchArguments
-from pgrecall.ranking.filters import FilterArguments
 from pgrecall.schema.fields import FIELDS
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import BUILT_IN
 
-LEFT_OUT = {
-    "where": "SQLAlchemy expressions; the command line takes no SQL, so no shell can inject any"
-}
-"""Arguments of a search that are no options, and why."""
-
-NAMES = {
-    "memory_type": ("--type",),
-    "memory_types": ("--type",),
-    "profile": ("--profile", "-p"),
-    "query_time": ("--between",),
-}
-"""Argument → its option, where that is not its name, in the singular if it may be repeated."""
-
-WRITTEN_AS = {
-    "text": "Such as: cello -piano.",
-    "metadata": "Takes KEY=VALUE, or a comparison by != > >= < <=, such as project=quaybook or "
-    """'priority>=3', and JSON objects: '{"state": {"$in": ["open", "late"]}}'.""",
-    "weights": "Takes SIGNAL=NUMBER, such as similarity=0.7, once for each signal; the others get "
-    "0, and the sum is 1.",
-    "query_time": "Takes two times, such as 2026-11-01 2026-12-01; the end is excluded.",
-    "dates": "Takes auto for English, the code of a language, such as de, or off.",
-}
-"""Argument → what the help of its option adds to the argument's docstring."""
-IN_OTHER_WORDS = {
-    "profile": f"How to rank: {', '.join(BUILT_IN)}, or a .toml or .json file. Default: the "
-    "database's (`pgrecall profiles default`), or else hybrid.",
-    "timezone": "Time zone of times that have none and of days in texts, such as Europe/Berlin. "
-    "Default: UTC.",
-}
-"""Argument → the help of its option, where its docstring is about Python."""
-METAVARS = {
-    "query_time": "FROM TO",
-    "text": "WORDS",
-    "keywords": "WORDS",
-    "metadata": "CONDITION",
-    "weights": "SIGNAL=NUMBER",
-}
-
-_FILTERS = FilterArguments.__annotations__
-SEARCH = arguments_of(SearchArguments)
-"""Argument of a search → its type and its check."""
-_DOCSTRINGS = {**descriptions(FilterArguments), **descriptions(SearchArguments)}
 _COMMENTS = {field.name: field.comment for field in FIELDS}
 _PAIRS = """Takes KEY=VALUE, such as project=quaybook, and JSON objects: '{"steps": [1, 2]}'."""
-
-
-def names_of(argument: str, kind: Any) -> tuple[str, ...]:
-    """The names of an argument's option."""
-    if argument in NAMES:
-        return NAMES[argument]
-    name = f"--{argument.replace('_', '-')}"
-    if kind in PARSERS and PARSERS[kind].is_repeated:
-        for plural, singular in (("ies", "y"), ("ses", "s"), ("s", "")):
-            if name.endswith(plural):
-                return (name.removesuffix(plural) + singular,)
-    return (f"{name}/--no-{name[2:]}",) if kind is bool else (name,)
-
-
-def help_of(argument: str) -> str:
-    """The first sentence of the docstring, the default, and the values that the option takes."""
-    if argument in IN_OTHER_WORDS:
-        return IN_OTHER_WORDS[argument]
-    first, *others = re.split(r"(?<=\.) (?=[A-Z0-9{\"])", _DOCSTRINGS.get(argument, ""))
-    sentences = [first, *(one for one in others if one.startswith("Default:"))]
-    match SEARCH.get(argument):
-        case Argument(check=Number(least, most)):
-            sentences.append(f"Takes {least} to {most}.")
-        case Argument(check=Words(known)):
-            sentences.append(f"Takes {', '.join(known)}.")
-        case Argument(type=kind) if kind is datetime:
-            sentences.append(f"Takes {ISO_8601}.")
-        case Argument(type=kind) if kind in PARSERS and PARSERS[kind].is_repeated:
-            sentences.append("May be repeated.")
-    sentences.append(WRITTEN_AS.get(argument, ""))
-    return re.sub(r"`(\w+)`", _as_option, " ".join(sentences).strip())
-
-
-def _as_option(match: re.Match[str]) -> str:
-    name = match[1]
-    known = SEARCH.get(name)
-    return name if known is None else names_of(name, known.type)[0].partition("/")[0]
 
 
 def parameter(name: str, annotation: Any, default: Any = Parameter.empty) -> Parameter:
@@ -121,47 +37,45 @@ def parameter(name: str, annotation: Any, default: Any = Parameter.empty) -> Par
 
 
 def parameters_of(declared: type) -> Iterator[Parameter]:
-    """The keys of a TypedDict as parameters of a command.
-
-    A key without an option gets one: that of a memory's field, or of an argument of a search.
-    """
-    make = _field_option if declared is NewMemoryFields else search_option
+    """The keys of a TypedDict as parameters of a command: fields of a memory, or arguments of a
+    search."""
     for name, hint in get_type_hints(declared, include_extras=True).items():
-        extras = getattr(hint, "__metadata__", ())
-        if not any(isinstance(one, OptionInfo) for one in extras):
-            hint = make(name, value_type(hint))
-        if name not in LEFT_OUT and (make, name) != (_field_option, "embedding"):  # --vector
-            yield parameter(name, hint, None)
-
-
-def search_option(name: str, kind: Any) -> Any:
-    """The option of an argument of a search."""
-    declared = option(
-        help_of(name) or None,
-        *names_of(name, kind),
-        metavar=METAVARS.get(name),
-        envvar=VARIABLES.get(name),
-        show_default=False,
-        rich_help_panel="Filters" if name in _FILTERS else "Ranking",
-    )
-    return Annotated[kind | None, declared]
+        if name == "filter":
+            yield from FILTERS
+        elif declared is not NewMemoryFields:
+            kind, info = get_args(annotated(name, hint))
+            yield parameter(name, Annotated[kind | None, info], None)
+        elif name != "embedding":  # --vector
+            yield parameter(name, _field_option(name, value_type(hint)), None)
 
 
 def _field_option(name: str, kind: Any) -> Any:
     """The option of a field of a new memory."""
     comment = _COMMENTS[name].replace("NULL", "default")
     sentences = [comment[0].upper() + comment[1:]]
-    metavar = None
     if kind == Mapping[str, Any]:
-        kind, metavar = dict[str, Any], "KEY=VALUE"
         sentences.append(_PAIRS)
     if kind is datetime:
         sentences.append(f"Takes {ISO_8601}.")
     if kind in PARSERS and PARSERS[kind].is_repeated:
         sentences.append("May be repeated.")
-    names, panel = names_of(name, kind), "Fields of the memory"
-    declared = option(" ".join(sentences), *names, metavar=metavar, rich_help_panel=panel)
+    declared = option(
+        " ".join(sentences),
+        _name_of_field(name, kind),
+        metavar="KEY=VALUE" if kind == Mapping[str, Any] else None,
+        rich_help_panel="Fields of the memory",
+    )
     return Annotated[kind | None, declared]
+
+
+def _name_of_field(name: str, kind: Any) -> str:
+    """The name of a field's option: in the singular if it may be repeated."""
+    option_name = f"--{'type' if name == 'memory_type' else name.replace('_', '-')}"
+    if kind == Sequence[str]:
+        for plural, singular in (("ies", "y"), ("s", "")):
+            if option_name.endswith(plural):
+                return option_name.removesuffix(plural) + singular
+    return f"{option_name}/--no-{option_name[2:]}" if kind is bool else option_name
 
 
 def value_type(hint: Any) -> Any:
@@ -199,12 +113,13 @@ MemoryId = Annotated[
 _IDS = argument("Ids of memories, enough of their first digits, or their keys.", metavar="ID…")
 OptionalIds = Annotated[list[UUID] | None, _IDS]
 Metadata = Annotated[
-    dict[str, Any] | None, option(f"Metadata of the event. {_PAIRS}", metavar="KEY=VALUE")
+    Mapping[str, Any] | None, option(f"Metadata of the event. {_PAIRS}", metavar="KEY=VALUE")
 ]
 Zone = Annotated[
     str | tzinfo | None,
     option(
-        help_of("timezone"),
+        "Time zone of times that have none and of days in texts, such as Europe/Berlin. "
+        "Default: UTC.",
         "--timezone",
         envvar=VARIABLES["timezone"],
         show_default=False,
@@ -212,7 +127,10 @@ Zone = Annotated[
     ),
 ]
 
-Reranking = Annotated[Rerank | Reranker | bool | None, RERANKER]
+
+def _ranking(help_: str, *names: str, **more: Any) -> Any:
+    return option(help_, *names, show_default=False, rich_help_panel="Ranking", **more)
+
 
 OPTIONS: Mapping[str, Any] = {
     "agent_id": Agent,
@@ -222,7 +140,48 @@ OPTIONS: Mapping[str, Any] = {
     "target_id": Annotated[UUID, argument("Memory that the link leads to.", metavar="TARGET")],
     "memory": argument("Text of the memory; - reads it from standard input.", metavar="TEXT"),
     "query": Query,
-    "rerank": Reranking,
+    "rerank": RERANKER,
+    "include_inactive": option(
+        "Look at every memory, also at those that are not active or not valid.",
+        "--include-inactive",
+        rich_help_panel="Filters",
+    ),
+    "profile": _ranking(
+        f"How to rank: {', '.join(BUILT_IN)}, or a .toml or .json file. Default: the database's "
+        "(`pgrecall profiles default`), or else hybrid.",
+        "--profile",
+        "-p",
+        envvar=VARIABLES["profile"],
+    ),
+    "weights": _ranking(
+        "Weight of a signal, such as similarity=0.7. May be repeated: these replace the profile's "
+        "weights, and must sum to 1.",
+        "--weight",
+        metavar="SIGNAL=NUMBER",
+    ),
+    "min_score": _ranking("Leave out memories with a lower score, 0 to 1."),
+    "min_relevance": _ranking("Leave out memories with a lower relevance, 0 to 1."),
+    "teams": _ranking("Rank this team's memories, too. May be repeated.", "--team"),
+    "query_entities": _ranking(
+        "An entity that the query is about. May be repeated. Default: the known ones that occur in "
+        "it.",
+        "--query-entity",
+    ),
+    "keywords": _ranking("Text to compare by words. Default: the query.", metavar="WORDS"),
+    "query_time": _ranking(
+        "The period that the query is about, such as 2026-11-01 2026-12-01; the end is excluded.",
+        "--between",
+        metavar="FROM TO",
+    ),
+    "dates": _ranking(
+        "Find the period in the query: auto for English, the code of a language, such as de, or "
+        "off. Default: auto if the extra local is installed, or else off."
+    ),
+    "surrounding_turns": _ranking(
+        "Add up to this many turns before and after each hit, from its session."
+    ),
+    "as_of": _ranking(f"When ages, validity and expiry are determined: {ISO_8601}. Default: now."),
+    "timezone": Zone,
     "k": option("How many memories to return at most.", "-k"),
     "diversity": option("Rank memories lower that are similar to those above, 0 to 1."),
     "limit": option("How many to list at most.", "--limit", "-n"),
@@ -250,10 +209,7 @@ OPTIONS: Mapping[str, Any] = {
 
 def annotated(name: str, hint: Any, declared: Any = None) -> Any:
     """The type and option of a method's argument; `declared` precedes that of OPTIONS."""
-    kind = value_type(hint)
-    declared = declared or OPTIONS.get(name)
-    if declared is None:
-        return search_option(name, kind)
+    kind, declared = value_type(hint), declared or OPTIONS[name]
     if not isinstance(declared, OptionInfo | ArgumentInfo):
         return declared
     return Annotated[kind if kind == hint else kind | None, declared]

@@ -24,8 +24,6 @@ from pgrecall.scoring import profiles
 from pgrecall.scoring.profile import Profile
 
 ISO_8601 = "2026-11-21 or 2026-11-21T08:00+01:00, in --timezone if it has no zone"
-COMPARISONS = {">=": "$gte", "<=": "$lte", "!=": "$ne", ">": "$gt", "<": "$lt"}
-"""Comparison of metadata → operator of the filter; the longer ones come first."""
 
 
 def option(help_: str | None, *names: str, **more: Any) -> Any:
@@ -98,30 +96,6 @@ def shares(texts: Sequence[str]) -> dict[str, float]:
             raise InputError(f"{shortened(name)} is given twice")
         parsed[name] = share
     return parsed
-
-
-def conditions(texts: Sequence[str]) -> dict[str, Any]:
-    """A metadata filter: KEY=VALUE, KEY>=VALUE and so on, or JSON objects."""
-    equalities = pairs([text for text in texts if _sign(text) == "="])
-    comparisons: dict[str, Any] = {}
-    for text in texts:
-        if (sign := _sign(text)) != "=":
-            key, _, value = text.partition(sign)
-            comparisons.setdefault(key, {})[COMPARISONS[sign]] = _value(value)
-    if both := equalities.keys() & comparisons:
-        raise InputError(f"{shortened(min(both))} is given with = and with a comparison")
-    return equalities | comparisons
-
-
-def _sign(text: str) -> str:
-    """The sign between key and value; = for a JSON object, too."""
-    if text.lstrip().startswith("{"):
-        return "="
-    place = min((text.index(sign) for sign in "=!<>" if sign in text), default=0)
-    for sign in ("=", *COMPARISONS):
-        if place and text.startswith(sign, place):
-            return sign
-    raise InputError(f"write KEY=VALUE, KEY>=VALUE or a JSON object; got {shortened(text)}")
 
 
 def pairs(texts: Sequence[str]) -> dict[str, Any]:
@@ -199,8 +173,8 @@ PARSERS: dict[Any, Parser] = {
     Sequence[str]: Parser(list[str], list),
     Sequence[str | UUID]: Parser(list[str], list),
     Mapping[str, float]: Parser(list[str], shares),
-    Mapping[str, Any]: Parser(list[str], conditions),
-    dict[str, Any]: Parser(list[str], pairs),
+    Mapping[str, Any]: Parser(list[str], pairs),
+    list[dict[str, Any]]: Parser(list[str], lambda texts: [*map(json_object, texts)]),
     str | tzinfo: Parser(str, require_zone),
     NewMemory | NewMemoryDict | str: Parser(str, content_of),
     Profile | str: Parser(str, load_profile),

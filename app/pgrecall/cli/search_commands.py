@@ -24,7 +24,7 @@ app = App()
 @app.method(
     "search",
     'pgrecall search "which instrument?" --agent zoe -k 5',
-    "pgrecall search cello --agent zoe --type fact --metadata 'priority>=3'",
+    """pgrecall search cello --agent zoe --filter '{"metadata.priority": {"$gte": 3}}'""",
     'pgrecall search "what did she play last week?" --agent zoe --dates auto',
     linked=option("Add memories linked to the hits, up to this many links away."),
 )

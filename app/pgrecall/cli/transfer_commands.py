@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Unpack, cast
+from typing import Annotated, Unpack
 
 from pgrecall.cli.app import App
 from pgrecall.cli.output import Output, counted, print_lines, progress_bar
@@ -16,15 +15,6 @@ from pgrecall.memories.file_export import export_file
 from pgrecall.ranking.filters import FilterArguments
 
 app = App()
-
-
-class Exporting(FilterArguments, total=False):
-    """The arguments of an export."""
-
-    agents: Annotated[
-        Sequence[str],
-        option("Only this agent. May be repeated. Default: all agents and teams.", "--agent", "-a"),
-    ]
 
 
 @app.function(
@@ -39,21 +29,23 @@ def export(
         Path,
         argument("A new file: .jsonl, gzipped if it ends with .gz; - is standard output."),
     ],
+    agents: Annotated[
+        list[str] | None,
+        option("Only this agent. May be repeated. Default: all agents and teams.", "--agent", "-a"),
+    ] = None,
     events: Annotated[bool, option("Export the history of each memory too.", "--events")] = False,
     resume: Annotated[
         bool, option("Go on with an interrupted export, with the same options.", "--resume")
     ] = False,
-    **arguments: Unpack[Exporting],
+    **filters: Unpack[FilterArguments],
 ) -> Output:
     """Write memories to a file, with all that belongs to them.
 
     A line has every field of a memory, its embedding, counters, votes, status and links;
     pgrecall import makes the same memory of it, with the same id and the same scores. All lines
     show the database at one moment, except in an export that was resumed. With a filter, only
-    memories that are active, valid and pass are exported.
+    memories that are active, valid and pass it are exported, unless --include-inactive is given.
     """
-    agents = arguments.pop("agents", None)
-    filters = cast(FilterArguments, arguments)
     is_piped = str(file) == "-"
     if is_piped and resume:
         raise InputError("--resume needs a file: what standard output has taken cannot be read")
