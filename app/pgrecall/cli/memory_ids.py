@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from uuid import UUID
+
+from sqlalchemy import ARRAY, Uuid, bindparam, func, literal_column, select
 
 from pgrecall.core.ids import id_of_key
 from pgrecall.core.quoting import shortened
+from pgrecall.core.statement import Statement
 from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import require_name
 from pgrecall.errors import InputError, MemoryNotFound
 from pgrecall.execution import MemoryRepository
 from pgrecall.execution.method import Namespace, R_co, method
-from pgrecall.ranking.composing import reads
+from pgrecall.ranking.passing import OWNER
 from pgrecall.schema import Tables
 from pgrecall.schema.tables import require_owner, require_owners
 
@@ -54,7 +58,7 @@ def _shorten(
     tables: Tables, /, agent_id: str | UUID, ids: Sequence[UUID]
 ) -> Operation[dict[UUID, str]]:
     owner_id = require_owner(tables, agent_id)
-    rows = yield reads(tables, "ids_beside", owner_id=owner_id, ids=ids)
+    rows = yield Run(_neighbours(tables), {"owner_id": owner_id, "ids": ids})
     return {row.id: _shortest(row.id, (row.before, row.after)) for row in rows}
 
 
@@ -100,8 +104,29 @@ def _resolve(
 
 
 def _ids_within(tables: Tables, owner_id: str, first: UUID, last: UUID) -> Run:
-    limit = MOST_CANDIDATES + 1
-    return reads(tables, "ids_within", owner_id=owner_id, first=first, last=last, limit=limit)
+    return Run(_within(tables), {"owner_id": owner_id, "first": first, "last": last})
+
+
+@lru_cache
+def _within(tables: Tables) -> Statement:
+    """The owner's ids from `first` to `last`, in order."""
+    m = tables.memories.c
+    within = m.id.between(bindparam("first", type_=Uuid()), bindparam("last", type_=Uuid()))
+    found = select(m.id).where(m.agent_id == OWNER, within).order_by(m.id)
+    return Statement.of("ids_within", found.limit(literal_column(f"{MOST_CANDIDATES + 1}")))
+
+
+@lru_cache
+def _neighbours(tables: Tables) -> Statement:
+    """The owner's ids just before and after each of `ids`: two index lookups each."""
+    given = func.unnest(bindparam("ids", type_=ARRAY(Uuid))).table_valued("id").render_derived("given")
+    m = tables.memories.c
+    own = select(m.id).where(m.agent_id == OWNER).limit(literal_column("1"))
+    before = own.where(m.id < given.c.id).order_by(m.id.desc()).scalar_subquery()
+    after = own.where(m.id > given.c.id).order_by(m.id).scalar_subquery()
+    return Statement.of(
+        "ids_beside", select(given.c.id, before.label("before"), after.label("after"))
+    )
 
 
 def _the_one(ids: Sequence[UUID], agent_id: str | UUID, prefix: str) -> UUID:

@@ -6,10 +6,15 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, Self
+
+from sqlalchemy import ClauseElement
+from sqlalchemy.dialects.postgresql.psycopg import dialect
 
 from pgrecall.core.vectors import StoredVector, as_text
 
+NAMED: Final = dialect(paramstyle="named")  # type: ignore[no-untyped-call]
+"""Compiles statements of SQLAlchemy with parameters as Statement takes them."""
 _PARAMETER: Final = re.compile(
     r"(?P<literal>'(?:[^']|'')*'|\"[^\"]*\")|(?<!:):(?P<name>[a-z]\w*)(?:::(?P<type>\w+(?:\[\])?))?"
 )
@@ -43,6 +48,11 @@ class Statement:
             if parameter["name"] and not self.types.get(parameter["name"]):
                 type_ = parameter["type"]
                 self.types[parameter["name"]] = type_ and type_.lower()
+
+    @classmethod
+    def of(cls, name: str, element: ClauseElement) -> Self:
+        """A statement of SQLAlchemy, whose text begins with this name."""
+        return cls(f"/* pgrecall {name} */\n{element.compile(dialect=NAMED)}")
 
     @cached_property
     def numbered(self) -> bytes:

@@ -15,8 +15,9 @@ from pgrecall.core.rerankers import Rerank
 from pgrecall.core.steps import Ask, Operation, Run
 from pgrecall.core.vectors import HalfVector, as_text
 from pgrecall.evaluation.checked_query import CheckedQuery, by_owner, searched_owners
-from pgrecall.ranking.composing import executes, known_entities
+from pgrecall.ranking.composing import executes
 from pgrecall.ranking.filters import Filters
+from pgrecall.ranking.names import known_entities
 from pgrecall.ranking.question import redistributed
 from pgrecall.ranking.search_parameters import Search, shift_of
 from pgrecall.schema import Layout, Tables

@@ -6,15 +6,19 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
+from functools import lru_cache
 from inspect import iscoroutine, iscoroutinefunction
 from typing import Any, Unpack
 from uuid import UUID
+
+from sqlalchemy import ARRAY, Text, Uuid, any_, bindparam, select
 
 from pgrecall.core import checks
 from pgrecall.core.checks import K
 from pgrecall.core.quoting import shortened
 from pgrecall.core.rerankers import Rerank, Reranker
-from pgrecall.core.steps import READS_TOGETHER, Operation, needs
+from pgrecall.core.statement import Statement
+from pgrecall.core.steps import READS_TOGETHER, Operation, Run, needs
 from pgrecall.core.validation import (
     in_list,
     require_callable,
@@ -43,7 +47,6 @@ from pgrecall.evaluation.results import (
     Scores,
 )
 from pgrecall.ranking.arguments import SearchArguments
-from pgrecall.ranking.composing import reads
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import require_words
@@ -203,10 +206,19 @@ def count_missing(context: Asked, checked: Sequence[CheckedQuery]) -> Operation[
         judged = [id_ for number in numbers for id_ in checked[number].relevant]
         owners = searched_owners(tables, checked[numbers[0]], context.teams)
         ids = list(set(judged))
-        rows = yield reads(tables, "existing", all_owners=owners, judged_ids=ids)
+        rows = yield Run(_existing(tables), {"all_owners": owners, "ids": ids})
         there = {row.id for row in rows}
         missing += sum(id_ not in there for id_ in judged)
     return missing
+
+
+@lru_cache
+def _existing(tables: Tables) -> Statement:
+    """Those of some `ids` that are memories of `all_owners`, on any node."""
+    m = tables.memories.c
+    owned = m.agent_id == any_(bindparam("all_owners", type_=ARRAY(Text)))
+    named = m.id == any_(bindparam("ids", type_=ARRAY(Uuid)))
+    return Statement.of("existing", select(m.id).where(owned, named))
 
 
 def baselines(

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import groupby
 from typing import Any
 from uuid import UUID
 
+from sqlalchemy import Double, Integer, and_, bindparam, func, select
+
 from pgrecall.core.memory import Memory, leading_memory
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import READS, VERB, Ask, Job, Operation, Part, needs, says_how_far
+from pgrecall.core.statement import Statement
+from pgrecall.core.steps import READS, VERB, Ask, Job, Operation, Part, Run, needs, says_how_far
 from pgrecall.core.validation import (
     require_bool,
     require_callable,
@@ -21,7 +24,7 @@ from pgrecall.core.validation import (
 from pgrecall.errors import InputError
 from pgrecall.memories.embed import Policy, prepared
 from pgrecall.memories.event_fields import check_audit_fields
-from pgrecall.ranking.composing import UNFILTERED, reads
+from pgrecall.ranking.passing import OWNER, Memories
 from pgrecall.schema import Tables
 from pgrecall.schema.tables import require_owner
 from pgrecall.schema.verbs import call
@@ -140,23 +143,37 @@ def clusters(
     more_than: int,
     newest: int,
 ) -> Operation[list[Cluster]]:
-    rows = yield reads(
-        tables,
-        "clusters",
-        UNFILTERED,
-        "clusters",
-        places={"order": "one.cluster, one.place"},
-        owner_id=require_owner(tables, agent_id),
-        min_similarity=require_given_share("min_similarity", min_similarity),
-        min_size=require_count("min_size", min_size, at_least=2, at_most=MOST),
-        more_than=require_count("more_than", more_than, at_least=0, at_most=MOST),
-        newest=require_count("newest", newest, at_least=2, at_most=MOST),
-    )
+    values = {
+        "owner_id": require_owner(tables, agent_id),
+        "min_similarity": require_given_share("min_similarity", min_similarity),
+        "min_size": require_count("min_size", min_size, at_least=2, at_most=MOST),
+        "more_than": require_count("more_than", more_than, at_least=0, at_most=MOST),
+        "newest": require_count("newest", newest, at_least=2, at_most=MOST),
+    }
+    rows = yield Run(_clusters(tables), values)
     groups = []
     for _, members in groupby(rows, key=lambda row: row.cluster):
         whole = [*members]
         groups.append(Cluster([*map(leading_memory, whole)], [row.to_centre for row in whole]))
     return groups
+
+
+@lru_cache
+def _clusters(tables: Tables) -> Statement:
+    """The memories of each cluster in full, the central one first."""
+    memories = Memories.of(tables)
+    clusters = getattr(func, tables.schema).clusters(
+        OWNER,
+        bindparam("min_similarity", type_=Double()),
+        *(bindparam(name, type_=Integer()) for name in ("min_size", "more_than", "newest")),
+    )
+    found = clusters.table_valued("cluster", "place", "memory_id", "similarity").alias("found")
+    same = and_(memories.m.c.agent_id == OWNER, memories.m.c.id == found.c.memory_id)
+    used = and_(memories.u.c.agent_id == OWNER, memories.u.c.memory_id == found.c.memory_id)
+    rows = found.join(memories.m, same).outerjoin(memories.u, used)
+    columns = [*memories.in_full, found.c.cluster, found.c.similarity.label("to_centre")]
+    chosen = select(*columns).select_from(rows).order_by(found.c.cluster, found.c.place)
+    return Statement.of("clusters", chosen)
 
 
 @needs(VERB)

@@ -22,7 +22,7 @@ from pgrecall.memories.memory_statements import (
     remember_staged,
     staged_fields,
 )
-from pgrecall.ranking.composing import UNFILTERED, reads
+from pgrecall.memories.reading import stored_trust
 from pgrecall.schema import Tables
 from pgrecall.schema.tables import require_owner
 
@@ -157,10 +157,7 @@ def stored_batch(
             bound = {"agent": agent_id, "first": first, "last": first + _PART - 1}
             rows = yield Run(remember_staged(tables, staged), bound | policy.arguments)
             ids = [row.memory_id for row in rows]
-            duplicates = yield reads(
-                tables, "ids_stored", UNFILTERED, "trusts", owner_id=agent_id, ids=ids
-            )
-            trusts = {one.id: one.trust for one in duplicates}
+            trusts = yield from stored_trust(tables, agent_id, ids)
             results |= {
                 part[row.ordinal - 1]: _added(row, trusts.get(row.memory_id)) for row in rows
             }

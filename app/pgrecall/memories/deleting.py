@@ -11,8 +11,9 @@ from pgrecall.core.validation import require_bool, require_ids
 from pgrecall.errors import InputError
 from pgrecall.memories.event_fields import check_audit_fields
 from pgrecall.memories.reading import stored_ids
-from pgrecall.ranking.composing import reads
+from pgrecall.ranking import passing
 from pgrecall.ranking.filters import FilterArguments, Filters
+from pgrecall.ranking.passing import reads
 from pgrecall.ranking.question import checked_filters
 from pgrecall.schema import Tables
 from pgrecall.schema.tables import require_owner
@@ -61,7 +62,8 @@ def delete(
     if memory_ids is None:
         _require_some(chosen)
         chosen = yield from checked_filters(tables, filters)
-        rows = yield reads(tables, "count" if dry_run else "delete", chosen, owner_id=agent_id)
+        build = passing.count if dry_run else passing.locked
+        rows = yield reads(tables, build, chosen, owner_id=agent_id)
         if dry_run:
             return int(rows[0][0])
         ids = [row.id for row in rows]

@@ -15,7 +15,7 @@ from pgrecall.core.validation import require_bool, require_one_of, require_share
 from pgrecall.errors import InputError, NotCompliant
 from pgrecall.memories.event_fields import check_audit_fields
 from pgrecall.memories.incoming import as_new, validated_memory
-from pgrecall.ranking.composing import known_entities
+from pgrecall.ranking.names import known_entities
 from pgrecall.ranking.owner_facts import expects_names
 from pgrecall.schema import Layout, Tables
 

@@ -19,8 +19,9 @@ from pgrecall.core.validation import (
     require_id,
 )
 from pgrecall.errors import InputError
-from pgrecall.ranking.composing import reads
+from pgrecall.ranking import passing
 from pgrecall.ranking.filters import FilterArguments
+from pgrecall.ranking.passing import reads
 from pgrecall.ranking.question import checked_filters
 from pgrecall.schema import Tables
 from pgrecall.schema.tables import require_owner
@@ -72,7 +73,7 @@ def export(
     if owner_id is None:
         owner_id = yield from _next(tables, named, None)
     while owner_id is not None:
-        lines = partial(reads, tables, "export", chosen, owner_id=owner_id, events=events)
+        lines = partial(reads, tables, passing.export, chosen, owner_id=owner_id, events=events)
         begin = {"agent": owner_id, "many": batch_size, "most_bytes": MOST_BATCH_BYTES}
         following = partial(call, tables, "next_exported", **begin)
         while ids := [row[0] for row in (yield following(after=last_id))]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import isfinite
 from typing import Any, Final, Self, TypeVar, Unpack
 from uuid import UUID
 
+from sqlalchemy import ColumnElement, Integer, Select, and_, bindparam, false, or_, select
+
 from pgrecall.core.display import Displayed, Part, brief_list, grid_of
 from pgrecall.core.memory import Memory, memory_in_full
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import READS, Operation, Run, needs
+from pgrecall.core.steps import READS, Operation, needs
 from pgrecall.core.validation import (
     in_list,
     require_aware,
@@ -24,11 +26,11 @@ from pgrecall.core.validation import (
     require_text,
 )
 from pgrecall.errors import InputError, UnknownName
-from pgrecall.ranking.composing import keys, reads
+from pgrecall.ranking import passing
 from pgrecall.ranking.filters import FilterArguments, Filters
+from pgrecall.ranking.passing import OWNER, Memories, reads
 from pgrecall.ranking.question import checked_filters
 from pgrecall.schema import Tables
-from pgrecall.schema.composer import column
 from pgrecall.schema.fields import FIELD, FIELDS
 from pgrecall.schema.tables import require_owner
 from pgrecall.schema.verbs import call
@@ -188,20 +190,23 @@ def list_memories(
     require_bool("include_embedding", include_embedding)
     require_aware("as_of", as_of)
     chosen = yield from checked_filters(tables, filters)
-    rows = yield page(
+    missing = None if last is None else tuple(value is None for value in last)
+    rows = yield reads(
         tables,
-        agent_id,
+        list_,
         chosen,
-        ordering,
-        last=last,
-        limit=limit + 1,
+        ordering.names,
+        missing,
+        include_embedding,
+        owner_id=agent_id,
         as_of=as_of,
-        embedding=include_embedding,
+        limit=limit + 1,
+        **{f"last_{number}": value for number, value in enumerate(last or ())},
     )
     memories = [memory_in_full(row) for row in rows[:limit]]
     counted = None
     if total:
-        [[counted]] = yield reads(tables, "count", chosen, as_of=as_of, owner_id=agent_id)
+        [[counted]] = yield reads(tables, passing.count, chosen, as_of=as_of, owner_id=agent_id)
     more = ordering.cursor(memories[-1]) if len(rows) > limit else None
     return Page(memories, cursor=more, total=counted)
 
@@ -252,8 +257,7 @@ def metadata_values(
     """The values that a key of the metadata has in memories that are active and valid."""
     owner_id = require_owner(tables, agent_id)
     chosen = Filters.of({"filter": {"content_type": content_types}})
-    places = {"keys": "agent_memories.metadata"}
-    rows = yield reads(tables, "metadata_values", chosen, places=places, owner_id=owner_id, key=key)
+    rows = yield reads(tables, passing.metadata_values, chosen, owner_id=owner_id, key=key)
     return [row.value for row in rows]
 
 
@@ -289,70 +293,63 @@ class Page(list[T], Displayed):
         return [grid_of(self) if self else "nothing", *more]
 
 
-ID = ("id", "-id")
+_ID = ("id", "-id")
 
 
-def page(
-    tables: Tables,
-    owner_id: str,
-    filters: Filters,
-    ordering: Ordering,
-    *,
-    last: Sequence[Any] | None,
-    limit: int,
-    as_of: datetime | None,
-    embedding: bool,
-) -> Run:
-    """Reads at most `limit` memories of the owner in this order, in full.
+def list_(
+    memories: Memories,
+    met: ColumnElement[bool],
+    reads_usage: bool,
+    order: tuple[str, ...],
+    missing: tuple[bool, ...] | None,
+    vectors: bool,
+) -> Select[Any]:
+    """The first `limit` memories in this order, in full: their keys are sorted alone.
 
-    `last` are the values of the last memory of the page before; None: this is the first page.
+    `missing` says which values are None of `last_0`, `last_1`, …, those of the last memory of the
+    page before; None: this is the first page.
     """
-    options = ["vectors"] if embedding else []
-    places: dict[str, str] = {}
-    values: dict[str, Any] = {}
-    if any(FIELD[name].part == "usage" for name in ordering.columns):
-        options.append("usage")
-    if last is not None:
-        options.append("following")
-        places["following"] = _following(ordering, last)
-        values = {f"last_{n}": value for n, value in enumerate(last) if value is not None}
-    return reads(
-        tables,
-        "list",
-        filters,
-        *options,
-        places={
-            "keys": keys(ordering.columns),
-            "order": _order(ordering),
-            **places,
-        },
-        as_of=as_of,
-        owner_id=owner_id,
-        limit=limit,
-        **values,
+    names = tuple(name.removeprefix("-") for name in order)
+    sorts_by_usage = any(FIELD[name].part == "usage" for name in names)
+    rows = memories.with_usage if reads_usage or sorts_by_usage else memories.m
+    keys = [memories.columns[name].label(f"key_{number}") for number, name in enumerate(names)]
+    chosen = select(memories.m.c.id, *keys).select_from(rows).where(met)
+    if missing is not None:
+        chosen = chosen.where(_following(order, [memories.columns[one] for one in names], missing))
+    limit = bindparam("limit", type_=Integer())
+    page = chosen.order_by(*_sorted(order, keys)).limit(limit).cte("page")
+    columns = memories.in_full
+    if vectors:
+        columns.append(memories.m.c.embedding.label("vector"))
+    same = and_(memories.m.c.agent_id == OWNER, memories.m.c.id == page.c.id)
+    used = and_(memories.u.c.agent_id == OWNER, memories.u.c.memory_id == page.c.id)
+    joined = page.join(memories.m, same).outerjoin(memories.u, used)
+    return (
+        select(*columns)
+        .select_from(joined)
+        .order_by(*_sorted(order, [page.c[key.name] for key in keys]))
     )
 
 
-def _order(ordering: Ordering) -> str:
+def _sorted(order: Sequence[str], keys: Sequence[Any]) -> Iterator[ColumnElement[Any]]:
     """The id is never NULL: where it comes first, the key has the memories in this order."""
-    return ", ".join(
-        f"one.{name.removeprefix('-')}"
-        + (" DESC" if name.startswith("-") else "")
-        + ("" if name in ID else " NULLS LAST")
-        for name in ordering.names
-    )
+    for name, key in zip(order, keys, strict=True):
+        sort = key.desc() if name.startswith("-") else key
+        yield sort if name in _ID else sort.nulls_last()
 
 
-def _following(ordering: Ordering, last: Sequence[Any]) -> str:
+def _following(
+    order: Sequence[str], columns: Sequence[Any], missing: Sequence[bool]
+) -> ColumnElement[bool]:
     """Condition: a memory comes after the last one of the page before."""
-    condition = "false"
-    for number, name in reversed([*enumerate(ordering.names)]):
-        field = name.removeprefix("-")
-        expression, value = column(field), f":last_{number}::{SORTABLE[field]}"
-        if last[number] is None:  # only memories without a value are left
-            condition = f"({expression} IS NULL AND {condition})"
+    met: ColumnElement[bool] = false()
+    for number, (name, column) in reversed([*enumerate(zip(order, columns, strict=True))]):
+        if missing[number]:  # only memories without a value are left
+            met = and_(column.is_(None), met)
             continue
-        later = f"{expression} {'<' if name.startswith('-') else '>'} {value}"
-        missing = "" if name in ID else f" OR {expression} IS NULL"
-        condition = f"({later}{missing} OR {expression} = {value} AND {condition})"
-    return condition
+        value = bindparam(f"last_{number}", type_=column.type)
+        later = column < value if name.startswith("-") else column > value
+        met = or_(later, and_(column == value, met))
+        if name not in _ID:
+            met = or_(met, column.is_(None))
+    return met

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, Unpack
+from functools import lru_cache
+from typing import Unpack
 from uuid import UUID
+
+from sqlalchemy import ARRAY, Uuid, and_, any_, bindparam, select
 
 from pgrecall.core.ids import id_of_key
 from pgrecall.core.memory import Memory, memory_in_full
+from pgrecall.core.statement import Statement
 from pgrecall.core.steps import READS, Operation, Run, needs
 from pgrecall.core.validation import (
     require_aware,
@@ -18,8 +22,9 @@ from pgrecall.core.validation import (
     require_name,
 )
 from pgrecall.errors import InputError
-from pgrecall.ranking.composing import UNFILTERED, reads
+from pgrecall.ranking import passing
 from pgrecall.ranking.filters import FilterArguments
+from pgrecall.ranking.passing import OWNER, Memories, reads
 from pgrecall.ranking.question import checked_filters
 from pgrecall.schema import Tables
 from pgrecall.schema.tables import require_owner
@@ -44,7 +49,7 @@ def get(
     agent_id = require_owner(tables, agent_id)
     one = require_id(memory_id, NAMED) if key is None else _of_key(agent_id, memory_id, key)
     require_bool("include_embedding", include_embedding)
-    rows = yield _in_full(tables, agent_id, include_embedding, id=one)
+    rows = yield _in_full(tables, agent_id, include_embedding, one)
     return memory_in_full(rows[0]) if rows else None
 
 
@@ -62,17 +67,31 @@ def get_many(
     ids = require_ids(memory_ids)
     named = [memory_ids] if isinstance(memory_ids, UUID | str) else memory_ids
     require_bool("include_embedding", include_embedding)
-    rows = yield _in_full(tables, agent_id, include_embedding, "several", ids=ids)
+    rows = yield _in_full(tables, agent_id, include_embedding, ids)
     memories = {row.id: memory_in_full(row) for row in rows}
     return {one: memories[one] for one in map(require_id, named) if one in memories}
 
 
-def _in_full(
-    tables: Tables, owner_id: str, include_embedding: bool, *options: str, **ids: Any
-) -> Run:
-    chosen = (*options, *(["vectors"] if include_embedding else []))
-    places = {"order": "one.id"}
-    return reads(tables, "get", UNFILTERED, *chosen, places=places, owner_id=owner_id, **ids)
+def _in_full(tables: Tables, owner_id: str, include_embedding: bool, ids: UUID | list[UUID]) -> Run:
+    several = isinstance(ids, list)
+    statement = _by_key(tables, include_embedding, several)
+    return Run(statement, {"owner_id": owner_id, "ids" if several else "id": ids})
+
+
+@lru_cache
+def _by_key(tables: Tables, vectors: bool, several: bool) -> Statement:
+    """Memories in full by their ids. One id is compared alone: PostgreSQL caches no plan for an
+    array that turns out to have one element."""
+    memories = Memories.of(tables)
+    m, u = memories.m.c, memories.u.c
+    columns = memories.in_full
+    if vectors:
+        columns.append(m.embedding.label("vector"))
+    given = bindparam("ids", type_=ARRAY(Uuid)) if several else bindparam("id", type_=Uuid())
+    same = and_(u.agent_id == OWNER, u.memory_id == m.id)
+    named = m.id == any_(given) if several else m.id == given
+    rows = select(*columns).select_from(memories.m.outerjoin(memories.u, same))
+    return Statement.of("get", rows.where(m.agent_id == OWNER, named).order_by(m.id))
 
 
 def _of_key(agent_id: str, memory_id: object, key: str) -> UUID:
@@ -94,12 +113,26 @@ def count(
     agent_id = require_owner(tables, agent_id)
     require_aware("as_of", as_of)
     chosen = yield from checked_filters(tables, filters)
-    rows = yield reads(tables, "count", chosen, as_of=as_of, owner_id=agent_id)
+    rows = yield reads(tables, passing.count, chosen, as_of=as_of, owner_id=agent_id)
     return int(rows[0][0])
 
 
 @needs(READS)
 def stored_ids(tables: Tables, /, owner_id: str, ids: Sequence[UUID]) -> Operation[list[UUID]]:
     """The ids among these that the owner has."""
-    rows = yield reads(tables, "ids_stored", owner_id=owner_id, ids=ids)
-    return [row.id for row in rows]
+    return [*(yield from stored_trust(tables, owner_id, ids))]
+
+
+def stored_trust(
+    tables: Tables, owner_id: str, ids: Sequence[UUID]
+) -> Operation[dict[UUID, float | None]]:
+    """Those of these ids that are memories of the owner, with their stored trust."""
+    rows = yield Run(_stored(tables), {"owner_id": owner_id, "ids": ids})
+    return {row.id: row.trust for row in rows}
+
+
+@lru_cache
+def _stored(tables: Tables) -> Statement:
+    m = tables.memories.c
+    named = m.id == any_(bindparam("ids", type_=ARRAY(Uuid)))
+    return Statement.of("stored", select(m.id, m.trust).where(m.agent_id == OWNER, named))

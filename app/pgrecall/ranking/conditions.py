@@ -30,7 +30,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB, UUID
 from sqlalchemy.types import TypeEngine
 
-from pgrecall.ranking.custom_condition import NAMED, Written, written
+from pgrecall.core.statement import NAMED
+from pgrecall.ranking.custom_condition import Written, written
 from pgrecall.ranking.filter_keys import DECAYED_TRUST, MATCH, ORDERED, SIMILARITY
 from pgrecall.ranking.filters import Comparison, Filters, Group, Node
 from pgrecall.schema import Tables
@@ -146,7 +147,7 @@ def written_parts(tables: Tables, filters: Filters) -> list[Written]:
     return [
         Written(_text(part.node, tables), dict(filters.values))
         if isinstance(part.node, Comparison | Group)
-        else written(tables.memories, part.node, f"where_{number}_")
+        else written(tables.memories, part.node, f"where_{number}_", "agent_memories")
         for number, part in enumerate(filters.parts, start=1)
     ]
 

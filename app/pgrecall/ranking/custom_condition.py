@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     BindParameter,
@@ -15,16 +15,15 @@ from sqlalchemy import (
     literal_column,
     select,
 )
-from sqlalchemy.dialects.postgresql.psycopg import dialect
 from sqlalchemy.sql.util import ClauseAdapter
 from sqlalchemy.sql.visitors import iterate
 
 from pgrecall.core.quoting import shortened
+from pgrecall.core.statement import NAMED
 from pgrecall.errors import InputError
 
 Expression = ColumnElement[bool] | TextClause
 
-NAMED: Final = dialect(paramstyle="named")  # type: ignore[no-untyped-call]
 _PARAMETER = re.compile(r"('(?:[^']|'')*'|\"[^\"]*\")|(?<!:):(?=\w)")
 
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
@@ -49,18 +48,18 @@ def require_condition(condition: object) -> Expression:
 
 
 class Written(NamedTuple):
-    """A condition as text on the rows `agent_memories`, and the values of its parameters."""
+    """A condition as text, and the values of its parameters."""
 
     text: str
     values: dict[str, Any]
 
 
-def written(memories: Table, condition: Expression, prefix: str) -> Written:
-    """The condition as text. Names of its parameters begin with the prefix."""
-    rows = memories.alias(memories.name)
-    adapter: Any = ClauseAdapter(rows)
+def written(memories: Table, condition: Expression, prefix: str, rows: str) -> Written:
+    """The condition as text on rows of this name. Names of its parameters begin with the prefix."""
+    rows_of = memories.alias(rows)
+    adapter: Any = ClauseAdapter(rows_of)
     # Within a statement, so that a subquery knows that the memories are outside of it.
-    whole: Any = select(literal_column("1")).select_from(rows).where(adapter.traverse(condition))
+    whole: Any = select(literal_column("1")).select_from(rows_of).where(adapter.traverse(condition))
     compiled = whole.compile(dialect=NAMED, compile_kwargs={"render_postcompile": True})
     text = compiled.string.partition("\nWHERE ")[2]
     values = {}

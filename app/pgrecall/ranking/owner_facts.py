@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from pgrecall.core.statement import Statement
 from pgrecall.core.steps import Keep, Operation, Run
-from pgrecall.ranking.composing import composed
 from pgrecall.schema import Tables
 
 LARGE_OWNER: Final = 20_000
@@ -66,6 +65,15 @@ def expects_names(tables: Tables, owner_id: str, *, subjects: bool = False) -> O
 @lru_cache
 def _statement(tables: Tables) -> Statement:
     shown = (column.name for column in tables.rank_indexes.c if column.name not in _INTERNAL)
-    columns = ", ".join(f"rank_indexes.{name}" for name in shown)
-    places = ("large", str(LARGE_OWNER)), ("index_columns", columns)
-    return composed(tables, "owner_facts", frozenset(), more=places)
+    columns = ", ".join(f"i.{name}" for name in shown)
+    return Statement(
+        f"""/* pgrecall owner_facts */
+SELECT known.is_large, known.has_names, known.has_subjects, statement_timestamp() AS now,
+       {columns}, v.mean, v.latest AS mean_latest
+  FROM "{tables.schema}".facts_of_owners(
+       (:owners::text[])[1], (:owners::text[])[2:], {LARGE_OWNER}) known
+  LEFT JOIN ("{tables.schema}".rank_indexes i
+             LEFT JOIN "{tables.schema}".owner_vectors v
+               ON v.agent_id = i.agent_id AND v.agent_id = ANY (:owners::text[]))
+    ON i.agent_id = ANY (:owners::text[])"""  # noqa: S608  ours
+    )

@@ -18,14 +18,15 @@ from pgrecall.core.validation import require_query
 from pgrecall.core.vectors import StoredVector, VectorLike
 from pgrecall.errors import InputError
 from pgrecall.ranking.arguments import DEFAULTS, SearchArguments, require_known
-from pgrecall.ranking.composing import known_as, known_entities, reads
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.filter_keys import SIMILARITY
 from pgrecall.ranking.filters import FilterArguments, Filters
+from pgrecall.ranking.names import known_as, known_entities
 from pgrecall.ranking.owner_facts import owner_facts
 from pgrecall.ranking.search_parameters import Search, weighs_time
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.tables import require_owner, require_owners
+from pgrecall.schema.verbs import call
 from pgrecall.scoring import expression, profiles
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import EntityOverlap, Keyword, Similarity, Time
@@ -210,8 +211,9 @@ def checked_filters(tables: Tables, arguments: FilterArguments) -> Operation[Fil
 def require_words(tables: Tables, filters: Filters) -> Operation[None]:
     """Raises InputError for a `$match` of stop words alone, which compares nothing."""
     for words in filters.words:
-        [row] = yield reads(tables, "narrows", text=words)
-        if not row.narrows:
+        numbers = "pg_catalog.numnode(word_filter) AS compared"
+        [row] = yield call(tables, "word_filter", numbers, asked=words)
+        if not row.compared:
             raise InputError(
                 f"filter: content: $match has only stop words: {shortened(words)}; give others"
             )
