@@ -63,7 +63,7 @@ def of_owners(repo: MemoryRepository, agents: list[str], *, held_out: bool) -> l
     undated = profiles.hybrid.renamed("hybrid, no dates")
     return [
         evaluate(None, asked, agents=agents, profiles=list(dict.fromkeys(compared)), k=K),
-        evaluate(None, asked, agents=agents, profiles=[undated], k=K, dates="off"),
+        evaluate(None, asked, agents=agents, profiles=[undated], k=K, period=None),
     ]
 
 

@@ -74,7 +74,7 @@ def searched(
         for question in one.questions:
             arguments: dict[str, Any] = {
                 "as_of": question.asked_at or max(times, default=None),
-                "dates": "auto" if dates else "off",
+                "period": "auto" if dates else None,
             }
             if not question.answerable:
                 arguments["min_relevance"] = profile.min_relevance

@@ -39,8 +39,8 @@ def recall(
     for name in ("metadata", "weights", "reserve"):
         if given.get(name) is not None:
             given[name] = Jsonb(given[name])
-    if isinstance(given.get("query_time"), tuple):
-        given["query_time"] = TimestamptzRange(*given["query_time"])
+    if isinstance(period := given.pop("period", None), tuple):
+        given["query_time"] = TimestamptzRange(*period)
     if given.get("query") is not None:
         given["query"] = str(given["query"])
     given = {"agent": agent, "profile": profile, **given}

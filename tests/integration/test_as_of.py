@@ -225,12 +225,12 @@ def test_it_falls_evenly_over_the_length_of_the_period_or_a_day(mine: Owner) -> 
     hour = before(17), before(17) + timedelta(hours=1)
     mine.add_many([north(f"{d}", observed_at=before(d)) for d in days])
 
-    week = nearness(mine, query_time=WEEK)
-    short = nearness(mine, query_time=(hour[0] - timedelta(hours=7), hour[0]))
+    week = nearness(mine, period=WEEK)
+    short = nearness(mine, period=(hour[0] - timedelta(hours=7), hour[0]))
 
     assert week == pytest.approx({f"{day}": near for day, near in days.items()}, abs=1e-9)
     assert {day for day, near in short.items() if near} == {"17"}
-    later = nearness(mine, query_time=tuple(one + timedelta(hours=6) for one in hour))
+    later = nearness(mine, period=tuple(one + timedelta(hours=6) for one in hour))
     assert later["17"] == pytest.approx(0.75)
 
 
@@ -242,8 +242,8 @@ def test_what_is_written_a_day_later_is_within_the_period(mine: Owner) -> None:
 
     asked = before(15), before(14)
     expected = {"in it": 1, "the day after": 1, "half a day too late": 0.5, "observed": 0.5}
-    assert nearness(mine, query_time=asked) == pytest.approx(expected)
-    assert nearness(mine, query_time=WEEK)["half a day too late"] == pytest.approx(1 - 0.5 / 7)
+    assert nearness(mine, period=asked) == pytest.approx(expected)
+    assert nearness(mine, period=WEEK)["half a day too late"] == pytest.approx(1 - 0.5 / 7)
 
 
 def test_what_was_observed_counts_before_what_was_written(mine: Owner) -> None:
@@ -251,9 +251,9 @@ def test_what_was_observed_counts_before_what_was_written(mine: Owner) -> None:
     mine.add(north("written", created_at=before(15), observed_at=before(1)))
     mine.add(north("unknown", created_at=None))
 
-    assert nearness(mine, query_time=WEEK) == {"told": 1, "written": 0, "unknown": 0}
+    assert nearness(mine, period=WEEK) == {"told": 1, "written": 0, "unknown": 0}
     unknown = Profile("by time", {Time(unknown=0.25): 1.0})
-    assert nearness(mine, query_time=WEEK, profile=unknown)["unknown"] == 0.25
+    assert nearness(mine, period=WEEK, profile=unknown)["unknown"] == 0.25
     assert set(nearness(mine, profile=unknown).values()) == {0}
 
 
@@ -261,14 +261,14 @@ def test_the_result_says_which_period_was_asked_for(mine: Owner) -> None:
     id_ = mine.add(north("it", created_at=before(16)))
     told = [moment.isoformat() for moment in WEEK]
 
-    assert mine.search(NORTH, query_time=WEEK).query_time == WEEK
-    assert mine.search(NORTH).query_time is None
-    context = mine.context(NORTH, query_time=WEEK)
-    assert (context.query_time, context.record()["query_time"]) == (WEEK, told)
-    explained = mine.explain(id_, NORTH, query_time=WEEK)
-    assert (explained.query_time, explained.record()["query_time"]) == (WEEK, told)
+    assert mine.search(NORTH, period=WEEK).period == WEEK
+    assert mine.search(NORTH).period is None
+    context = mine.context(NORTH, period=WEEK)
+    assert (context.period, context.record()["period"]) == (WEEK, told)
+    explained = mine.explain(id_, NORTH, period=WEEK)
+    assert (explained.period, explained.record()["period"]) == (WEEK, told)
     assert {one.name: one.value for one in explained.signals}["time"] == 1
-    assert "query_time" not in mine.explain(id_, NORTH).record()
+    assert "period" not in mine.explain(id_, NORTH).record()
 
 
 def test_dates_in_the_text_are_found_unless_told_otherwise(mine: Owner) -> None:
@@ -277,17 +277,17 @@ def test_dates_in_the_text_are_found_unless_told_otherwise(mine: Owner) -> None:
     week = monday - timedelta(days=7), monday
     as_of = monday + timedelta(days=2, hours=9)
 
-    def period(**given: Any) -> object:
-        return mine.search(NORTH, as_of=as_of, **given).query_time
+    def found(**given: Any) -> object:
+        return mine.search(NORTH, as_of=as_of, **given).period
 
-    assert period(keywords=asked) == week
-    assert period(keywords=asked, dates="auto") == week
-    assert period(keywords=asked, dates="off") is None
-    assert period(keywords=asked, profile="five_factor") is None  # it does not weigh time
-    assert period(keywords=asked, dates="auto", query_time=WEEK) == WEEK
-    assert period(keywords="Was war letzte Woche?", dates="de") == week
-    assert period(dates="auto") is None
-    assert period(keywords="What does Ines drink?", dates="auto") is None
+    assert found(keywords=asked) == week
+    assert found(keywords=asked, period="auto") == week
+    assert found(keywords=asked, period=None) is None
+    assert found(keywords=asked, profile="five_factor") is None  # it does not weigh time
+    assert found(keywords=asked, period=WEEK) == WEEK
+    assert found(keywords="Was war letzte Woche?", period="de") == week
+    assert found(period="auto") is None
+    assert found(keywords="What does Ines drink?", period="auto") is None
 
 
 @pytest.fixture
@@ -299,23 +299,23 @@ def run(local_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 def test_the_command_line_takes_a_period_or_finds_it_and_shows_it(run: Run) -> None:
     id_ = run("add", "tea", "--agent", "a").out.strip()
-    between = ("--between", "2026-05-01", "2026-06-01")
+    period = ("--period", "2026-05-01..2026-06-01")
     told = ["2026-05-01T00:00:00+00:00", "2026-06-01T00:00:00+00:00"]
     line = ", between 2026-05-01 and 2026-06-01"
 
     for command in (("search", "tea"), ("explain", id_, "tea"), ("context", "tea")):
-        asked = (*command, "--agent", "a", *between)
-        assert run(*asked, "--json").records[0]["query_time"] == told
+        asked = (*command, "--agent", "a", *period)
+        assert run(*asked, "--json").records[0]["period"] == told
         shown = run(*asked)
         assert line in " ".join((shown.out + shown.err).split())
-    assert "query_time" not in run("search", "tea", "--agent", "a", "--json").records[0]
+    assert "period" not in run("search", "tea", "--agent", "a", "--json").records[0]
     named = ("search", "tea in May 2026", "--agent", "a")
     assert "between 2026-05-01" in " ".join(run(*named).out.split())
-    assert "between" not in run(*named, "--dates", "off").out
+    assert "between" not in run(*named, "--period", "none").out
     for options, message in (
-        (("--between", "2026-05-01", "May"), "--between: 'May' is not an ISO 8601 time"),
-        (("--between", "2026-05-02", "2026-05-01"), "query_time must end after it begins"),
-        (("--dates", "always"), "dates must be 'auto'"),
+        (("--period", "2026-05-01..May"), "--period: 'May' is not an ISO 8601 time"),
+        (("--period", "2026-05-02..2026-05-01"), "period must end after it begins"),
+        (("--period", "always"), "period must be 'auto'"),
     ):
         done = run("search", "tea", "--agent", "a", *options)
         assert done.code == 2

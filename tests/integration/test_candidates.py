@@ -44,7 +44,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "neither": about(query=None),
     "names": about(query_entities=["Ann", "Zoë"], keywords="Ann"),
     "teams": about(teams=TEAMS, keywords="dancing"),
-    "a period": about(query_time=(before(60), before(30)), as_of=before(10)),
+    "a period": about(period=(before(60), before(30)), as_of=before(10)),
     "filters": about(min_similarity=0.1, memory_types=["episodic", "note"]),
     "nothing passes": about(memory_types=["none"]),
 }

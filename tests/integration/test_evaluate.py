@@ -120,8 +120,8 @@ QUESTIONS = {
     "vector with entities": JudgedQuery(VECTOR, (), query_entities=["Ann", "Nemo"]),
     "nothing": JudgedQuery(None, ()),
     "words alone": JudgedQuery(None, (), keywords="tea and rain", query_entities=["Bob"]),
-    "text with a period": JudgedQuery("tea", (), query_time=(before(60), before(30))),
-    "a period alone": JudgedQuery(None, (), query_time=(before(15), before(13))),
+    "text with a period": JudgedQuery("tea", (), period=(before(60), before(30))),
+    "a period alone": JudgedQuery(None, (), period=(before(15), before(13))),
 }
 MOMENTS = (NOW, before(40), None, before(120), before(-60))
 AT_MOMENTS = {
@@ -197,7 +197,7 @@ def ranks_of_search(
         profile=profile,
         keywords=query.keywords,
         query_entities=query.query_entities,
-        query_time=query.query_time,
+        period=query.period,
         k=EVERYTHING,
         strategy="exact",
         touch=False,
@@ -541,7 +541,7 @@ BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"as_of": NAIVE}, InputError, r"as_of.*time zone"),
     ({"min_score": 1.1}, InputError, r"min_score.*1\.1"),
     ({"colour": "red"}, UnknownName, r"colour.*memory_types"),
-    ({"dates": "always"}, UnknownName, r"dates must be 'auto'.*'always'"),
+    ({"period": "always"}, UnknownName, r"period must be 'auto'.*'always'"),
     (
         {"queries": [GOOD, ASKED_NOTHING], "min_similarity": 0.5},
         InputError,
@@ -558,7 +558,7 @@ BAD_QUERIES: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"group": ""}, InputError, r"query 1: group must not be empty"),
     ({"as_of": NAIVE}, InputError, r"query 1: as_of has no time zone"),
     ({"query_entities": "Ann"}, InputError, r"query 1: query_entities must be a list"),
-    ({"query_time": (NOW, NOW)}, InputError, r"query 1: query_time must end after it begins"),
+    ({"period": (NOW, NOW)}, InputError, r"query 1: period must end after it begins"),
 ]
 BAD += [
     ({"queries": [GOOD, replace(GOOD, **bad), GOOD]}, error, told)

@@ -137,7 +137,7 @@ def _rounded(score: float) -> float:
 
 AS_THEY_ARE = (
     *("query", "k", "weights", "teams", "keywords", "min_score", "min_relevance"),
-    *("surrounding_turns", "linked", "diversity"),
+    *("period", "surrounding_turns", "linked", "diversity"),
 )
 
 
@@ -147,10 +147,6 @@ def arguments_of(case: Case) -> dict[str, Any]:
     if "entities" in case:
         arguments["query_entities"] = case["entities"]
     arguments["profile"] = PROFILES[case["profile"]]
-    if case["period"] == "auto":
-        arguments["dates"] = "auto"
-    else:
-        arguments |= {"dates": "off", "query_time": case["period"]}
     return arguments | narrowing_of(case)
 
 

@@ -236,7 +236,7 @@ def expected(world: World, profile: Profile, arguments: Mapping[str, Any]) -> li
             ):
                 continue
             values = {name: row[name] for name in OF_SCORER} | {"similarity": similarity}
-            values |= {name: arguments.get(name) for name in ("query_entities", "query_time")}
+            values |= {name: arguments.get(name) for name in ("query_entities", "period")}
             breakdown = score(profile, values, as_of=moment)
             if reaches(breakdown.score, arguments.get("min_score")):
                 found.append(Expected(row["id"], row["agent_id"], similarity, breakdown))
@@ -469,9 +469,9 @@ OTHERS = [
 def test_other_profiles_rank_as_the_scorer_does(world: World) -> None:
     for number, profile in enumerate(OTHERS):
         asked = QUESTIONS["query_entities"] | {"teams": TEAMS, "k": 200}
-        asked |= {"query_time": (before(100), before(60)), "as_of": before(-365 * (number % 2))}
+        asked |= {"period": (before(100), before(60)), "as_of": before(-365 * (number % 2))}
         assert assert_agree(world, profile, asked) > 0
     alone = Profile("time_alone", {Time(unknown=0.25): 1.0})
     for seconds in (1e-6, 3_600, 86_400, 40 * 86_400):
         period = (before(14), before(14) + timedelta(seconds=seconds))
-        assert assert_agree(world, alone, {"k": EVERYTHING, "query_time": period}) > 0
+        assert assert_agree(world, alone, {"k": EVERYTHING, "period": period}) > 0

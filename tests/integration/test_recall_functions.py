@@ -99,9 +99,9 @@ ASKED: tuple[dict[str, Any], ...] = (
     {"statuses": ["archived"]},
     {"query": None},
     {"profile": "trust", "weights": {"similarity": 0.5, "trust": 0.5}},
-    {"query_time": (before(60), before(50)), "keywords": "tea"},
-    {"query_time": (before(200), before(199)), "weights": {"similarity": 0.5, "time": 0.5}},
-    {"query_time": (before(60), before(50)), "profile": "trust"},  # which does not ask for time
+    {"period": (before(60), before(50)), "keywords": "tea"},
+    {"period": (before(200), before(199)), "weights": {"similarity": 0.5, "time": 0.5}},
+    {"period": (before(60), before(50)), "profile": "trust"},  # which does not ask for time
     {"min_relevance": 0.2, "keywords": "great fire", "teams": [TEAM]},
     {"surrounding_turns": 2, "teams": [TEAM]},
     {"surrounding_turns": 2, "min_relevance": 0.3, "keywords": "great fire"},
@@ -140,7 +140,7 @@ def test_both_look_through_a_rank_index_or_neither(
         assert not re.search(r"score_|signals_|recency_|similarity\(|is_valid|trust\(", shown)
         looked = "rank_candidates" in shown
         assert looked == (planned.strategy == "index") >= (hits.strategy == "index")
-        if "query_time" in asked and "importance" not in asked.get("weights", ()):
+        if "period" in asked and "importance" not in asked.get("weights", ()):
             assert profile == "trust" or hits.strategy == "exact"
         if profile == "decaying":
             assert not looked, "positions cannot carry a product"
@@ -159,7 +159,7 @@ def test_explain_accounts_as_the_repository_does(
         {"keywords": "great fire", "teams": [TEAM]},
         {"tiers": ["long"], "min_score": 0.5},
         {"min_similarity": 0.3, "text": "tea -milk", "memory_types": ["task"]},
-        {"query_time": (before(90), before(60)), "min_score": 0.2},
+        {"period": (before(90), before(60)), "min_score": 0.2},
         {"surrounding_turns": 2, "keywords": "fire", "k": 400},
         {"surrounding_turns": 1, "min_relevance": 0.3, "keywords": "great nobodyhasit"},
     )
@@ -200,7 +200,7 @@ def test_context_packs_as_the_repository_does(
         {"max_tokens": 800, "max_similarity": 0.6},
         {"max_tokens": 800, "diversity": 0.4, "consider": 60, "teams": [TEAM]},
         {"max_tokens": 600, "reserve": {"task": 0.5, "fact": 0.25}, "keywords": "fire"},
-        {"max_tokens": 500, "query_time": (before(90), before(60)), "keywords": "fire"},
+        {"max_tokens": 500, "period": (before(90), before(60)), "keywords": "fire"},
         {"max_tokens": 300, "surrounding_turns": 2, "keywords": "great fire"},
         {"max_tokens": 300, "keywords": "nobodyhasit", "min_relevance": 0.95},
     )
@@ -209,8 +209,8 @@ def test_context_packs_as_the_repository_does(
         said = repo.context(AGENT, QUERY, profile="hybrid", touch=False, **given)
         rows = recall(session, "hybrid", AGENT, query=QUERY, function="context", **given)
 
-        assert said.query_time == case.get("query_time")
-        assert said.strategy == ("exact" if said.query_time else strategy)
+        assert said.period == case.get("period")
+        assert said.strategy == ("exact" if said.period else strategy)
         packed = [row for row in rows if row["verdict"] == "packed"]
         assert [(row["id"], row["tokens"], row["near"]) for row in packed] == [
             (one.hit.memory.id, one.tokens, one.hit.attached_to) for one in said.packed
@@ -275,7 +275,7 @@ REFUSED: tuple[tuple[dict[str, Any], type[PgRecallError], str], ...] = (
     ({"metadata": [1]}, InputError, "metadata must be a JSON object"),
     ({"as_of": "0001-01-01 00:00+00"}, InputError, "as_of must lie within 0001-01-02"),
     ({"created_after": "infinity"}, InputError, "created_after must lie within"),
-    *(({"query_time": period}, InputError, "query_time must") for period in NO_PERIODS),
+    *(({"query_time": one}, InputError, "query_time must") for one in NO_PERIODS),
     ({"strategy": "quick"}, InputError, "one of auto, exact, index, got 'quick'"),
     ({"teams": [""]}, InputError, "agent must be an id"),
 )

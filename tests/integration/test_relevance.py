@@ -325,14 +325,14 @@ ASKED: dict[str, dict[str, Any]] = {
     "a vector and words that do not count": {"query": NORTH, "keywords": STOP_WORDS},
     "a vector and words": {"query": NORTH, "keywords": "tea lamp"},
     "entities": {"query_entities": ["Ada"]},
-    "a period": {"query_time": (before(10), before(8))},
-    "all": {"query": NORTH, "keywords": "lamp", "query_entities": ["Ada"], "query_time": PERIOD},
+    "a period": {"period": (before(10), before(8))},
+    "all": {"query": NORTH, "keywords": "lamp", "query_entities": ["Ada"], "period": PERIOD},
 }
 TOLD = {
     "query": "similarity",
     "keywords": "keyword",
     "query_entities": "entity_overlap",
-    "query_time": "time",
+    "period": "time",
 }
 each_question = pytest.mark.parametrize("asked", ASKED.values(), ids=list(ASKED))
 
@@ -385,7 +385,7 @@ def test_what_a_query_does_not_tell_gives_its_weight_to_the_others(
             {hit.memory.id: 1.0 for hit in hits},
             keywords=asked.get("keywords"),
             query_entities=asked.get("query_entities") or [],
-            query_time=asked.get("query_time"),
+            period=asked.get("period"),
         )
         for hit in hits:
             floor = max(hit.score - 1e-9, 0.0)

@@ -191,7 +191,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "min_relevance": (0.0, 0.3, -1.0),
     "teams": ([TEAM], ["team:red", "blue"], [""]),
     "query_entities": (["Ann"], ["Ann", "Bob", "Ann"], ["nobody"]),
-    "query_time": ((before(60), before(50)),),
+    "period": ((before(60), before(50)),),
     "surrounding_turns": (1, 3, 99),
     "diversity": (0.3, 0.7, 1.0),
     "as_of": (before(0), before(100)),
@@ -229,7 +229,7 @@ def test_python_and_psql_agree_for_random_arguments(
     """On refusals, hits, their order, scores, and the values of all signals; with every argument
     but those that only Python has."""
     wanted = {*signature(MemoryRepository.search).parameters, *SearchArguments.__annotations__}
-    in_python = {"self", "agent_id", "query", "arguments", "where", "dates", "timezone", "rerank"}
+    in_python = {"self", "agent_id", "query", "arguments", "where", "timezone", "rerank"}
     how = {"strategy", "touch"}
     assert wanted - in_python == ARGUMENTS.keys() - {"half_life"} | how
     dice = random.Random("random arguments")

@@ -34,7 +34,7 @@ DATES = {None: "20260310", KIRITIMATI: "20260310", PAGO_PAGO: "20260309"}
 """Zone → the date there of NIGHT."""
 NIGHT = datetime(2026, 3, 10, 2, tzinfo=UTC)
 BY_TIME = Profile("by time", {Time(): 1.0})
-ASKED: dict[str, Any] = {"keywords": "what was said in May?", "dates": "auto", "as_of": AS_OF}
+ASKED: dict[str, Any] = {"keywords": "what was said in May?", "period": "auto", "as_of": AS_OF}
 
 
 def may(zone: str) -> tuple[datetime, datetime]:
@@ -55,12 +55,12 @@ def test_days_that_a_question_names_are_the_users(mine: Owner, zone: str) -> Non
 
     found = mine.search(NORTH, profile=BY_TIME, timezone=zone, **ASKED)
 
-    assert found.query_time == (start, end)
+    assert found.period == (start, end)
     assert {hit.memory.id for hit in found if hit.signals["time"] == 1} == set(ids[1:3])
-    assert mine.explain(ids[1], NORTH, timezone=zone, **ASKED).query_time == (start, end)
+    assert mine.explain(ids[1], NORTH, timezone=zone, **ASKED).period == (start, end)
     assert "time_nearness" in mine.plan(NORTH, timezone=ZoneInfo(zone), **ASKED).statement
     query = JudgedQuery(NORTH, ids[1:3], keywords=ASKED["keywords"])
-    judged: dict[str, Any] = {"dates": "auto", "as_of": AS_OF, "timezone": zone, "k": 2}
+    judged: dict[str, Any] = {"period": "auto", "as_of": AS_OF, "timezone": zone, "k": 2}
     [result] = mine.evaluation.evaluate([query], profiles=[BY_TIME], **judged).profiles
     assert result.per_query["recall"] == [1]
 
@@ -78,16 +78,16 @@ def test_that_of_a_call_precedes_that_of_its_repository(
         hits = await asynchronous.search(agent, NORTH, timezone=timezone, **ASKED)
         context = await asynchronous.context(agent, NORTH, timezone=timezone)
         await later.dispose()
-        return hits.query_time, context.text
+        return hits.period, context.text
 
     for given, used in ((None, PAGO_PAGO), (KIRITIMATI, KIRITIMATI), ("UTC", "UTC")):
         date = DATES.get(used, DATES[None])
         period, text = asyncio.run(asked_later(given))
         assert (period, dates_in(text)) == (may(used), [date])
-        assert repo.search(agent, NORTH, timezone=given, **ASKED).query_time == may(used)
+        assert repo.search(agent, NORTH, timezone=given, **ASKED).period == may(used)
         assert dates_in(repo.context(agent, NORTH, timezone=given).text) == [date]
     for other, used in ((repo.primary, PAGO_PAGO), (repo.teams, PAGO_PAGO), (own_repo, "UTC")):
-        assert other.search(agent, NORTH, **ASKED).query_time == may(used)
+        assert other.search(agent, NORTH, **ASKED).period == may(used)
 
 
 def test_psql_reads_and_shows_dates_in_the_zone_of_its_session(
@@ -96,7 +96,7 @@ def test_psql_reads_and_shows_dates_in_the_zone_of_its_session(
     """Their own files of time zones agree with Python's on these days."""
     moments = [NIGHT, *(datetime(2026, month, 1, 4, tzinfo=UTC) for month in range(1, 7))]
     mine.add_many([plain(f"{one}", created_at=one) for one in moments])
-    asked: dict[str, Any] = {"dates": "auto", "as_of": AS_OF, "weights": {"time": 1.0}, "k": 50}
+    asked: dict[str, Any] = {"period": "auto", "as_of": AS_OF, "weights": {"time": 1.0}, "k": 50}
     with psycopg.connect(shared_url, autocommit=True) as session:
         for zone in (KIRITIMATI, PAGO_PAGO, NEW_YORK, BERLIN, "UTC"):
             session.execute("SELECT set_config('TimeZone', %s, false)", [zone])
@@ -114,7 +114,7 @@ def test_psql_reads_and_shows_dates_in_the_zone_of_its_session(
             ).fetchall()
             question: dict[str, Any] = {"keywords": "on 8 March 2026", "timezone": zone}
             found = mine.search(touch=False, **question, **asked)
-            assert found.query_time == (march, march + timedelta(days=1))
+            assert found.period == (march, march + timedelta(days=1))
             assert dict(ranked) == pytest.approx({hit.memory.id: hit.score for hit in found})
 
 
@@ -124,10 +124,10 @@ def test_the_scorer_measures_over_a_change_of_summer_time_as_the_database_does(m
     created = datetime(2026, 4, 1, 12, tzinfo=zone)
     mine.add(north("later", created_at=created))
 
-    [hit] = mine.search(NORTH, profile=BY_TIME, query_time=period)
+    [hit] = mine.search(NORTH, profile=BY_TIME, period=period)
 
     assert hit.score == pytest.approx(1 - 12 / 71)  # the day after the period counts as within
-    scored = score(BY_TIME, {"created_at": created, "query_time": period})
+    scored = score(BY_TIME, {"created_at": created, "period": period})
     assert scored.score == pytest.approx(hit.score)
     by_age = Profile("by age", {Recency(half_life=1 / 24): 1.0})
     told = {"created_at": datetime(2026, 3, 29, 1, tzinfo=zone)}
@@ -146,16 +146,16 @@ def test_the_command_line_takes_it_from_an_option_or_the_users_settings(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     run("add", "tea in the night", "--agent", "a", "--created-at", "2026-03-10T02:00Z")
-    search = ("search", "tea in May 2026", "--agent", "a", "--dates", "auto", "--json")
+    search = ("search", "tea in May 2026", "--agent", "a", "--period", "auto", "--json")
     for zone in (KIRITIMATI, PAGO_PAGO):
         [record] = run(*search, "--timezone", zone).records
-        assert record["query_time"] == [one.isoformat() for one in may(zone)]
+        assert record["period"] == [one.isoformat() for one in may(zone)]
         shown = run("context", "tea", "--agent", "a", "--timezone", zone)
         assert dates_in(shown.out) == [DATES[zone]]
 
     monkeypatch.setenv("PGRECALL_TIMEZONE", PAGO_PAGO)
     [record] = run(*search).records
-    assert record["query_time"] == [one.isoformat() for one in may(PAGO_PAGO)]
+    assert record["period"] == [one.isoformat() for one in may(PAGO_PAGO)]
     listed = ("list", "--agent", "a", "--json", "--until", "2026-03-10")
     assert len(run(*listed).records) == 1
     assert len(run(*listed, "--timezone", "UTC").records) == 0
@@ -175,14 +175,14 @@ def test_the_command_line_takes_it_from_an_option_or_the_users_settings(
 def test_a_request_names_it(service: Service, agent: str) -> None:
     client = service.client(agent)
     client.post("/memories", json={"content": "tea at night", "created_at": NIGHT.isoformat()})
-    asked = {"query": "tea in May", "dates": "auto", "as_of": AS_OF.isoformat()}
+    asked = {"query": "tea in May", "period": "auto", "as_of": AS_OF.isoformat()}
 
     for zone in (KIRITIMATI, PAGO_PAGO):
         named = {"query": "tea", "timezone": zone}
         text = client.post("/context", json=named).json()["text"]
         assert dates_in(text) == [DATES[zone]]
         found = client.post("/context", json=asked | {"timezone": zone}).json()
-        assert found["query_time"] == [one.isoformat() for one in may(zone)]
+        assert found["period"] == [one.isoformat() for one in may(zone)]
     refused = client.post("/search", json={"query": "tea", "timezone": "Mars"})
     assert refused.status_code == 422
     assert "unknown time zone 'Mars'" in refused.text

@@ -78,7 +78,7 @@ def answered(
 ) -> JudgedQuery:
     """A query whose answer is what this profile ranks first."""
     asked = dict[str, Any](k=4, profile=planted, as_of=query.as_of or NOW, touch=False) | more
-    said: dict[str, Any] = {"keywords": query.keywords, "query_time": query.query_time}
+    said: dict[str, Any] = {"keywords": query.keywords, "period": query.period}
     hits = repo.search(owner, query.query, strategy="exact", **asked, **said)
     return replace(query, relevant=[hit.memory.id for hit in hits])
 
@@ -193,7 +193,7 @@ def test_time_may_come_in_where_it_had_no_weight(world: World) -> None:
     start = Profile("start", {Similarity(): 1.0, Time(): 0.0})
     planted = start.with_weights(similarity=0.3, time=0.7)
     periods = [(before(days + 5), before(days)) for days in range(10, 100, 8)]
-    asked = [JudgedQuery(vector(dice), (), query_time=period) for period in periods]
+    asked = [JudgedQuery(vector(dice), (), period=period) for period in periods]
     queries = [answered(world.repo, planted, query, k=3) for query in asked]
 
     assert tuned(world, queries, start).found.weights["time"] > 0.2

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgrecall.core import dates
-from pgrecall.core.dates import period_of, require_dates
+from pgrecall.core.dates import found_period, period_of, require_language
 from pgrecall.core.zones import require_zone
 from pgrecall.errors import ExtraMissing, InputError, UnknownName
 
@@ -187,22 +187,31 @@ def test_any_text_has_a_period_or_none(text: str) -> None:
     assert found is None or (found[0] < found[1] and found[0] <= NOW)
 
 
-def test_dates_name_a_language() -> None:
-    given = (None, "auto", "de", "off")
-    assert [require_dates(one) for one in given] == ["en", "en", "de", "off"]
-    assert period_of("in May 2024", "off") is None
-    for bad in ("", "AUTO", "xx", "en-GB", "../en", True, ["en"], 7):
-        with pytest.raises(UnknownName, match="dates must be 'auto'"):
-            require_dates(bad)
+def test_a_period_is_given_or_found_in_a_language() -> None:
+    april = datetime(2024, 4, 1, tzinfo=UTC), datetime(2024, 5, 1, tzinfo=UTC)
+    may = datetime(2024, 5, 1, tzinfo=UTC), datetime(2024, 6, 1, tzinfo=UTC)
+    for text, period, expected in (
+        *(("in May 2024", one, may) for one in ("auto", "en")),
+        ("im Mai 2024", "de", may),
+        ("letzte Woche", "auto", None),
+        *((text, april, april) for text in ("in May 2024", None)),
+        *((text, None, None) for text in ("in May 2024", None)),
+        *((None, one, None) for one in ("auto", "de")),
+    ):
+        assert found_period(text, period, as_of=NOW, zone=None) == expected
+    for bad in ("", "AUTO", "xx", "en-GB", "../en"):
+        with pytest.raises(UnknownName, match="period must be 'auto', the code of a language"):
+            require_language("period", bad)
 
 
 def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     dates._languages.cache_clear()
-    dates._default_language.cache_clear()
+    dates._can_find_dates.cache_clear()
     monkeypatch.setitem(sys.modules, "dateparser.data.languages_info", None)
     monkeypatch.setattr(dates, "find_spec", lambda name: None)
 
     with pytest.raises(ExtraMissing, match=r"pip install 'pgrecall\[local\]'"):
-        require_dates("auto")
-    assert require_dates(None) == require_dates("off") == "off"
-    dates._default_language.cache_clear()
+        require_language("period", "en")
+    assert require_language("period", "auto") == "auto"
+    assert found_period("in May 2024", "auto", as_of=NOW, zone=None) is None
+    dates._can_find_dates.cache_clear()

@@ -263,9 +263,9 @@ def test_the_score_is_the_sum_of_its_contributions_at_full_precision() -> None:
             for name in ("similarity", "usefulness", "confidence", "retrieval_count")
             for value in (float("nan"), "0.5")
         ),
-        *(({"query_time": bad}, "two datetimes") for bad in (NOW, (NOW,), (NOW, None))),
-        ({"query_time": (NAIVE, NOW)}, "query_time must.*with a time zone"),
-        ({"query_time": (NOW, NOW)}, "query_time must.*end after it begins"),
+        *(({"period": bad}, "two datetimes") for bad in (NOW, (NOW,), (NOW, None))),
+        ({"period": (NAIVE, NOW)}, "period must.*with a time zone"),
+        ({"period": (NOW, NOW)}, "period must.*end after it begins"),
     ],
 )
 def test_a_value_that_cannot_be_is_refused(values: dict[str, Any], message: str) -> None:

@@ -39,7 +39,7 @@ def test_every_key_is_read(file: Path) -> None:
             "keywords": "Ines drink",
             "query_entities": ["Ines"],
             "agent": "another",
-            "query_time": ["2026-05-01T00:00:00+02:00", "2026-06-01T00:00:00+02:00"],
+            "period": ["2026-05-01T00:00:00+02:00", "2026-06-01T00:00:00+02:00"],
             "irrelevant": [str(TWO)],
         },
         {"query": [1, 0.5], "relevant": {str(ONE): 3, str(TWO): 0.5}},
@@ -59,7 +59,7 @@ def test_every_key_is_read(file: Path) -> None:
             keywords="Ines drink",
             query_entities=["Ines"],
             agent_id="another",
-            query_time=(
+            period=(
                 datetime(2026, 5, 1, tzinfo=timezone(timedelta(hours=2))),
                 datetime(2026, 6, 1, tzinfo=timezone(timedelta(hours=2))),
             ),
@@ -104,7 +104,7 @@ BAD: list[tuple[str, str]] = [
     (f'{{"query": [1, {10**400}], "relevant": ["x"]}}', r"query has a number.*too large"),
     ('{"query": "a", "relevant": "x"}', r"relevant must be a list of ids or an object.*'x'"),
     ('{"query": "a", "relevant": [""]}', r"an id must be text that is not empty"),
-    ('{"query": "a", "relevant": ["x"], "query_time": "May"}', r"query_time must be two datetimes"),
+    ('{"query": "a", "relevant": ["x"], "period": "May"}', r"period must be two datetimes"),
     ('{"query": " ", "relevant": ["x"]}', r"query"),
     ('{"query": "a", "relevant": {"x": 0}}', r"a gain must lie within"),
     ('{"query": "a", "relevant": ["x"], "agent": ""}', r"agent"),

@@ -28,8 +28,7 @@ CASES: dict[str, tuple[str, Any]] = {
     "teams": ("--team a --team b", ["a", "b"]),
     "query_entities": ("--query-entity a --query-entity b", ["a", "b"]),
     "keywords": ("--keywords cello", "cello"),
-    "query_time": ("--between 2026-05-01 2026-06-01", (MAY, JUNE)),
-    "dates": ("--dates auto", "auto"),
+    "period": ("--period 2026-05-01..2026-06-01", (MAY, JUNE)),
     "timezone": ("--timezone Europe/Berlin", ZoneInfo("Europe/Berlin")),
     "surrounding_turns": ("--surrounding-turns 2", 2),
     "as_of": ("--as-of 2026-06-01", JUNE),
@@ -82,15 +81,17 @@ def test_each_option_gives_its_argument_the_value_that_was_written() -> None:
         assert given(options) == {"filter": filter_}
     statuses = {"filter": {"status": ["archived"]}, "include_inactive": True}
     assert given("--status archived") == statuses
+    for word, value in (("auto", "auto"), ("de", "de"), ("none", None)):
+        assert given(f"--period {word}") == {"period": value}
 
 
 def test_times_without_a_zone_are_those_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     zone = "America/New_York"
-    options = "--as-of 2026-03-08T12:00 --between 2026-03-08 2026-03-09 --since {}"
+    options = "--as-of 2026-03-08T12:00 --period 2026-03-08..2026-03-09 --since {}"
     midnights = tuple(datetime(2026, 3, day, tzinfo=ZoneInfo(zone)) for day in (8, 9))
     expected = {
         "as_of": datetime(2026, 3, 8, 12, tzinfo=ZoneInfo(zone)),
-        "query_time": midnights,
+        "period": midnights,
         "filter": {"created_at": {"$gte": JUNE}},
     }
 
@@ -99,7 +100,7 @@ def test_times_without_a_zone_are_those_of_the_user(monkeypatch: pytest.MonkeyPa
 
     assert found.pop("timezone") == ZoneInfo(zone)
     assert found == expected
-    start, end = found["query_time"]
+    start, end = found["period"]
     assert end - start == timedelta(hours=23)
     for written, day in (
         ("2026-03-08", midnights[0]),
@@ -169,6 +170,7 @@ def test_what_cannot_be_read_is_named(read: Any, texts: list[str], said: str) ->
 
 def test_an_error_names_the_option() -> None:
     for options, said in (
+        ("--period 2026-05-01..soon", "--period: 'soon' is not an ISO 8601 time"),
         ("--as-of soon", "--as-of: 'soon' is not an ISO 8601 time"),
         ("--type a -p none", "--profile: unknown profile 'none'"),
         ("--weight recency", "--weight: write NAME=NUMBER"),

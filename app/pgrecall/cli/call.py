@@ -48,8 +48,8 @@ class Call:
 
     @classmethod
     def of(cls, method: Method, receiver: Any, values: Mapping[str, Any]) -> Call:
-        """A call with the values of a command's parameters."""
-        arguments = {name: value for name, value in values.items() if value is not None}
+        """A call with the values of the parameters that are given."""
+        arguments = {**values}
         for name, kind in _records(method).items():
             names = _field_names(kind, name)
             record = {field: arguments.pop(one, None) for field, one in names.items()}

@@ -28,7 +28,7 @@ from pgrecall.cli.filter_options import with_filter
 from pgrecall.cli.memory_ids import resolve
 from pgrecall.cli.options import Zone, parameter, parameters_of
 from pgrecall.cli.output import Output, until_closed
-from pgrecall.cli.parsers import MOMENTS, PARSERS, in_zone
+from pgrecall.cli.parsers import MOMENTS, NONE, PARSERS, in_zone
 from pgrecall.context.styles import STYLES
 from pgrecall.core.checks import without_none
 from pgrecall.core.limits import STATUSES
@@ -103,14 +103,17 @@ def as_command(
         arguments = {one.name: in_zone(values[one.name], zone) for one in parsed}
         if "filter" in arguments:
             arguments = with_filter(arguments)
-        for one in optional:
+        for one in (*optional, *of_method):
             if arguments.get(one.name) is None:
                 arguments.pop(one.name, None)
+            elif arguments[one.name] is NONE:
+                arguments[one.name] = None
         with _opened(receiver, shared) as place:
             if isinstance(place, MemoryRepository):
                 arguments |= dict(_ids(place, parsed, arguments))
             if method is not None:
-                called = {one.name: arguments.pop(one.name, None) for one in of_method}
+                given = arguments.keys() & {one.name for one in of_method}
+                called = {name: arguments.pop(name) for name in given}
                 output = function(Call.of(method, place, called), **arguments)
             else:
                 output = function(**({first: place} if first else {}), **arguments)

@@ -31,7 +31,7 @@ QueriesFile = Annotated[
     Path | None,
     argument(
         "A JSON Lines file. Each line has query (a text or a vector) and relevant (ids), and may "
-        "have group, time, query_time and agent.",
+        "have group, time, period and agent.",
         show_default=False,
     ),
 ]

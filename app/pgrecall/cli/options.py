@@ -168,14 +168,10 @@ OPTIONS: Mapping[str, Any] = {
         "--query-entity",
     ),
     "keywords": _ranking("Text to compare by words. Default: the query.", metavar="WORDS"),
-    "query_time": _ranking(
-        "The period that the query is about, such as 2026-11-01 2026-12-01; the end is excluded.",
-        "--between",
-        metavar="FROM TO",
-    ),
-    "dates": _ranking(
-        "Find the period in the query: auto for English, the code of a language, such as de, or "
-        "off. Default: auto if the extra local is installed, or else off."
+    "period": _ranking(
+        "The period that the query is about: two times, such as 2026-11-01..2026-12-01, the end "
+        "excluded; auto, to find it in an English query; the code of another language, such as de; "
+        "or none. Default: auto."
     ),
     "surrounding_turns": _ranking(
         "Add up to this many turns before and after each hit, from its session."

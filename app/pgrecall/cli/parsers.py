@@ -24,6 +24,8 @@ from pgrecall.scoring import profiles
 from pgrecall.scoring.profile import Profile
 
 ISO_8601 = "2026-11-21 or 2026-11-21T08:00+01:00, in --timezone if it has no zone"
+NONE = object()
+"""The word none: None, where an option that is left out means something else."""
 
 
 def option(help_: str | None, *names: str, **more: Any) -> Any:
@@ -76,9 +78,12 @@ def in_zone(value: Any, zone: tzinfo) -> Any:
     return instant(value.replace(tzinfo=zone)) if is_local else value
 
 
-def period(ends: tuple[str, str]) -> tuple[datetime, datetime]:
-    """The start and the end of a period."""
-    return moment(ends[0]), moment(ends[1])
+def period(text: str) -> Any:
+    """The start and the end of a period, as FROM..TO; a language, or NONE."""
+    start, dots, end = text.partition("..")
+    if dots:
+        return moment(start), moment(end)
+    return NONE if text == "none" else text
 
 
 def shares(texts: Sequence[str]) -> dict[str, float]:
@@ -169,7 +174,7 @@ def several(texts: Sequence[str]) -> list[Profile]:
 PARSERS: dict[Any, Parser] = {
     datetime: Parser(str, moment),
     timedelta: Parser(float, days),
-    tuple[datetime, datetime]: Parser(tuple[str, str], period),
+    tuple[datetime, datetime] | str: Parser(str, period),
     Sequence[str]: Parser(list[str], list),
     Sequence[str | UUID]: Parser(list[str], list),
     Mapping[str, float]: Parser(list[str], shares),
@@ -182,5 +187,5 @@ PARSERS: dict[Any, Parser] = {
     list[Profile]: Parser(list[str], several),
 }
 """Type → parser. Typer reads other types by itself."""
-MOMENTS = (datetime, tuple[datetime, datetime])
+MOMENTS = (datetime, tuple[datetime, datetime] | str)
 """Types of values that may lack a time zone."""

@@ -25,7 +25,7 @@ app = App()
     "search",
     'pgrecall search "which instrument?" --agent zoe -k 5',
     """pgrecall search cello --agent zoe --filter '{"metadata.priority": {"$gte": 3}}'""",
-    'pgrecall search "what did she play last week?" --agent zoe --dates auto',
+    'pgrecall search "what did she play?" --agent zoe --period 2026-03-01..2026-04-01',
     linked=option("Add memories linked to the hits, up to this many links away."),
 )
 def search(
@@ -46,11 +46,11 @@ def search(
     ids = short_ids(call.repo, agent, (hit.memory.id for hit in hits), teams)
     reranked = f", {rerank_text(hits)}" if hits.reranked is not None else ""
     how = "" if hits.candidates is None else f", {hits.candidates:,} scored of the rank index"
-    query, period = call.arguments["query"], period_text(hits.query_time)
+    query, period = call.arguments["query"], period_text(hits.period)
     title = f"“{query}” for {agent}, by {hits.profile}{how}{reranked}{period}"
     notes = [] if hits or call.repo.count(agent) else [f"{agent} has no memories"]
     notes += [hits.notice] if hits.notice else []
-    about = period_record(hits.query_time) | rerank_record(hits)
+    about = period_record(hits.period) | rerank_record(hits)
     records = (hit.record() | about for hit in hits)
     as_of: datetime | None = call.arguments.get("as_of")
     shown = hit_grid(hits, title=title, ids=ids, as_of=as_of)

@@ -110,7 +110,7 @@ class Context(Displayed):
         hits = [one.hit for one in self.packed] + [one.hit for one in self.left_out]
         return max((hit.relevance for hit in hits if hit.relevance is not None), default=None)
 
-    query_time: Period | None = None
+    period: Period | None = None
     """The query's period: the caller's, or that in its text."""
     touched: bool = False
     """True if retrieval was counted, as `touched` of Hits."""
@@ -156,7 +156,7 @@ class Context(Displayed):
         if self.empty_because == "min_relevance":
             notes.append(self.notice)
         reranked = f", {rerank_text(self)}" if self.reranked is not None else ""
-        return [*notes, f"{self.account}{period_text(self.query_time)}{reranked}"]
+        return [*notes, f"{self.account}{period_text(self.period)}{reranked}"]
 
     def record(self) -> dict[str, Any]:
         """The context as plain JSON values."""
@@ -169,7 +169,7 @@ class Context(Displayed):
             "strategy": self.strategy,
             "min_relevance": self.min_relevance,
             "empty_because": self.empty_because,
-            **period_record(self.query_time),
+            **period_record(self.period),
             "touched": self.touched,
             **rerank_record(self),
             "packed": [

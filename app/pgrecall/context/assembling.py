@@ -158,7 +158,7 @@ def context(
         marker=marker,
         strategy="exact" if indexed is None and apart.candidates is None else "index",
         min_relevance=floor,
-        query_time=search.query_time,
+        period=search.period,
         touched=counted,
         legend=chosen.legend,
         reranked=None if done is None else done.values is not None,

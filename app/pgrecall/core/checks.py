@@ -27,6 +27,7 @@ from pgrecall.core.validation import (
     require_count,
     require_length,
     require_number,
+    require_period,
     require_text,
     require_texts,
 )
@@ -165,7 +166,7 @@ def arguments_of(declared: type) -> Mapping[str, Argument]:
         needs = next((one for one in extras if isinstance(one, Needs)), None)
         default = _OF_TYPE.get(kind, _unchecked)
         check = next((one for one in extras if not isinstance(one, Needs)), default)
-        takes_none = kind != written or kind not in (bool, int)
+        takes_none = check is not require_period and (kind != written or kind not in (bool, int))
         arguments[name] = Argument(kind, check, needs, takes_none)
     return arguments
 

@@ -30,7 +30,7 @@ from pgrecall.errors import ExtraMissing, InputError, UnknownName
 Period = tuple[datetime, datetime]
 """Start and end; the end is excluded."""
 
-AUTO, OFF = "auto", "off"
+AUTO = "auto"
 ENGLISH = "en"
 MOST_WORDS = 100
 """Only the first words of a text are parsed; a question takes some milliseconds."""
@@ -60,8 +60,8 @@ _SPANS = frozenset(("last", "past"))
 
 
 def period_record(period: Period | None) -> dict[str, Any]:
-    """The key `query_time` of a record; empty if there is no period."""
-    return {} if period is None else {"query_time": [moment.isoformat() for moment in period]}
+    """The key `period` of a record; empty if there is no period."""
+    return {} if period is None else {"period": [moment.isoformat() for moment in period]}
 
 
 def period_text(period: Period | None) -> str:
@@ -72,23 +72,30 @@ def period_text(period: Period | None) -> str:
     return f", between {' and '.join(ends)}"
 
 
-def require_dates(dates: object) -> str:
-    """Returns the language in which to find dates, or OFF to find none.
+def require_language(name: str, language: str) -> str:
+    """Returns AUTO, or the code of a language that dateparser knows.
 
-    None means English, or OFF without dateparser. Raises UnknownName for a language that dateparser
-    does not know, and ExtraMissing if one is given and dateparser is not installed.
+    Raises UnknownName for another text, and ExtraMissing if a language is given and dateparser is
+    not installed.
     """
-    if dates is None:
-        return _default_language()
-    if isinstance(dates, str) and dates == OFF:
-        return OFF
-    language = ENGLISH if isinstance(dates, str) and dates == AUTO else dates
-    if not isinstance(language, str) or language not in _languages():
+    if language != AUTO and language not in _languages():
         raise UnknownName(
-            f"dates must be 'auto' (English), 'off', or the code of a language that dateparser "
-            f"knows, such as 'de', got {shortened(dates)}"
+            f"{name} must be 'auto', the code of a language that dateparser knows, such as 'de', "
+            f"two datetimes, or None, got {shortened(language)}"
         )
     return language
+
+
+def found_period(
+    text: str | None, period: Period | str | None, *, as_of: datetime | None, zone: tzinfo | None
+) -> Period | None:
+    """The period, or the one that the text names if only the language is given. AUTO is English, or
+    none without dateparser."""
+    if not isinstance(period, str):
+        return period
+    if text is None or (period == AUTO and not _can_find_dates()):
+        return None
+    return period_of(text, ENGLISH if period == AUTO else period, as_of=as_of, zone=zone)
 
 
 def period_of(
@@ -99,14 +106,12 @@ def period_of(
     zone: tzinfo | None = None,
 ) -> Period | None:
     """The period that a text names, relative to `as_of` (default: now) and in `zone` (default: that
-    of `as_of`); None if the language is OFF.
+    of `as_of`).
 
     Days begin at midnight, weeks on Monday. Of nested periods the inner one counts; several others
     are joined, from the first to the last. Times of day, "now", durations ("for two weeks"), habits
     ("on a Friday") and the future are ignored.
     """
-    if language == OFF:
-        return None
     moment = as_of or datetime.now(UTC)
     moment = moment if zone is None else moment.astimezone(zone)
     every = _put_together(list(_phrases(_POSSESSIVE.sub("", text), language, moment)))
@@ -343,8 +348,8 @@ def _parsed(phrase: str, language: str, base: datetime, **settings: str) -> Any:
 
 
 @cache
-def _default_language() -> str:
-    return ENGLISH if find_spec("dateparser") else OFF
+def _can_find_dates() -> bool:
+    return find_spec("dateparser") is not None
 
 
 @cache

@@ -15,7 +15,7 @@ from numbers import Integral, Rational, Real
 from typing import Any
 from uuid import UUID
 
-from pgrecall.core.dates import Period
+from pgrecall.core.dates import Period, require_language
 from pgrecall.core.limits import (
     EARLIEST,
     LATEST,
@@ -132,7 +132,12 @@ def require_aware(name: str, value: Any, *, error: type[InputError] = InputError
     return value
 
 
-def require_period(name: str, value: object) -> Period | None:
+def require_period(name: str, value: object) -> Period | str | None:
+    """A period, or the language in which to find it; None passes."""
+    return require_language(name, value) if isinstance(value, str) else require_ends(name, value)
+
+
+def require_ends(name: str, value: object) -> Period | None:
     """A pair of datetimes, start and end, the end being later; None passes."""
     if value is None:
         return None

@@ -268,7 +268,7 @@ def _batches(
         has_values = (
             query.vector is not None,
             query.keywords is not None,
-            query.query_time is not None,
+            query.period is not None,
             bool(query.query_entities),
         )
         alike.setdefault((has_values, query.as_of), {})[number] = query
@@ -281,7 +281,7 @@ def _batches(
             query=query.vector,
             query_entities=query.query_entities or (),
             keywords=query.keywords,
-            query_time=query.query_time,
+            period=query.period,
             as_of=moment,
         )
         pattern = has_values, moment is None
@@ -312,7 +312,7 @@ def _ranked(
     of_each = [replace(search, profile=one).options for one in in_effect]
     more = {
         "embedding": all("embedding" in options for options in of_each),
-        "period": search.query_time is not None and _read(profiles, Time),
+        "period": search.period is not None and _read(profiles, Time),
         "least_similarity": search.min_similarity is not None,
     }
     options = frozenset[str]().union(*of_each) - _ELSEWHERE
@@ -349,7 +349,7 @@ def _as_memory(number: int, query: CheckedQuery) -> dict[str, Any]:
     if query.vector is not None:
         digits = 5 if isinstance(query.vector, HalfVector) else 9
         vector = as_text(query.vector.to_list(), digits=digits)
-    period = [None, None] if query.query_time is None else [*map(str, query.query_time)]
+    period = [None, None] if query.period is None else [*map(str, query.period)]
     return {
         "turn": number,
         "embedding": vector,

@@ -9,13 +9,15 @@ from typing import Any
 from uuid import UUID
 
 from pgrecall.core.checks import checked
-from pgrecall.core.dates import Period, period_of, require_dates
+from pgrecall.core.dates import Period, found_period
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import Operation
 from pgrecall.core.validation import (
     in_list,
+    require_ends,
     require_id,
     require_name,
+    require_period,
     require_query,
 )
 from pgrecall.core.vectors import StoredVector, VectorLike
@@ -46,8 +48,8 @@ class JudgedQuery:
     """Its entities; None: those found in its text."""
     agent_id: str | UUID | None = None
     """The owner whose memories it is about; None: the evaluation's `agent_id`."""
-    query_time: tuple[datetime, datetime] | None = None
-    """Its period, start and end."""
+    period: tuple[datetime, datetime] | None = None
+    """Its period, start and end; None: that of the evaluation."""
     irrelevant: Iterable[UUID | str] = ()
     """The ids of memories that somebody judged not to answer it. No measure reads them: what is not
     relevant does not count."""
@@ -73,7 +75,7 @@ class CheckedQuery:
     keywords: str | None
     query_entities: Sequence[str] | None
     agent_id: str | None
-    query_time: Period | None
+    period: Period | None
     names: int | None = None
     """How many names stand for query_entities, if these were found in the text."""
     vector: StoredVector | None = None
@@ -88,7 +90,7 @@ def checked_query(query: object) -> CheckedQuery:
     if isinstance(query.query, str):
         require_query(query.query)
         text = query.query if text is None else text
-    names = ("as_of", "query_entities", "query_time")
+    names = ("as_of", "query_entities")
     arguments = {name: getattr(query, name) for name in names} | {"keywords": text}
     values = checked(SearchArguments, arguments)
     irrelevant = in_list(query.irrelevant)
@@ -109,7 +111,7 @@ def checked_query(query: object) -> CheckedQuery:
         as_of=query.as_of,
         keywords=text,
         query_entities=entities,
-        query_time=values.get("query_time"),
+        period=require_ends("period", query.period),
         agent_id=str(owner) if isinstance(owner, UUID) else owner,
     )
 
@@ -139,13 +141,13 @@ def prepared(
     agent_id: str | UUID | None,
     agents: Sequence[str | UUID] | None,
     teams: Sequence[str | UUID],
-    dates: str | None,
+    period: tuple[datetime, datetime] | str | None,
     timezone: str | tzinfo | None,
     as_of: datetime | None,
 ) -> list[CheckedQuery]:
     """The queries with the ids of their owners, and periods; raises InputError."""
     zone = tables.in_zone(timezone).zone
-    dated = with_periods(checked_queries(queries), dates, as_of, zone)
+    dated = with_periods(checked_queries(queries), period, as_of, zone)
     checked = with_owner_ids(tables, dated, agent_id, agents)
     searched_owners(tables, checked[0], teams)
     return checked
@@ -221,20 +223,18 @@ def searched_owners(tables: Tables, query: CheckedQuery, teams: Sequence[str | U
 
 def with_periods(
     checked: Sequence[CheckedQuery],
-    dates: str | None,
+    period: tuple[datetime, datetime] | str | None,
     as_of: datetime | None,
     zone: tzinfo | None,
 ) -> list[CheckedQuery]:
-    """The queries with periods found in their texts, unless they have one."""
-    language = require_dates(dates)
+    """The queries with this period, or those found in their texts, unless they have one."""
+    given = require_period("period", period)
 
     def found(query: CheckedQuery) -> Period | None:
         text = query.query if isinstance(query.query, str) else query.keywords
-        if query.query_time is not None or text is None:
-            return query.query_time
-        return period_of(text, language, as_of=query.as_of or as_of, zone=zone)
+        return query.period or found_period(text, given, as_of=query.as_of or as_of, zone=zone)
 
-    return [replace(query, query_time=found(query)) for query in checked]
+    return [replace(query, period=found(query)) for query in checked]
 
 
 def with_vectors(checked: Sequence[CheckedQuery]) -> Operation[list[CheckedQuery]]:

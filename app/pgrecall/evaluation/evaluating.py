@@ -107,7 +107,7 @@ def evaluate(
     min_score: float | None = None,
     teams: Sequence[str | UUID] = (),
     as_of: datetime | None = None,
-    dates: str | None = None,
+    period: tuple[datetime, datetime] | str | None = "auto",
     timezone: str | tzinfo | None = None,
     seed: int = 0,
     on_progress: OnProgress | None = None,
@@ -143,7 +143,7 @@ def evaluate(
     floors: dict[str, float] = {
         name: thresholds[name] for name in ("min_score",) if name in thresholds
     }
-    checked = prepared(tables, queries, agent_id, agents, teams, dates, timezone, as_of)
+    checked = prepared(tables, queries, agent_id, agents, teams, period, timezone, as_of)
     named = () if profiles is None else tuple(map(checked_profile, _several(profiles)))
     k = K("k", k)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)

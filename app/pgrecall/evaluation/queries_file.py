@@ -19,7 +19,7 @@ from pgrecall.memories.lines import lines_of, naming_line
 from pgrecall.memories.record import id_of_source
 
 KEYS = (
-    *("query", "relevant", "group", "time", "keywords", "query_entities", "query_time"),
+    *("query", "relevant", "group", "time", "keywords", "query_entities", "period"),
     *("agent", "irrelevant"),
 )
 
@@ -32,7 +32,7 @@ def load_queries(
     A line is a JSON object with `query` (a text, or a vector as a list of numbers) and `relevant`:
     a list of memory ids, or an object from id to gain; empty if no memory answers. Optional keys
     are `agent` (default: `agent_id`), `group`, `time` (the `as_of`, ISO 8601 with a time zone),
-    `keywords`, `query_entities`, `query_time` (two times) and `irrelevant` (ids). An id that is
+    `keywords`, `query_entities`, `period` (two times) and `irrelevant` (ids). An id that is
     not a UUID is a key, such as one from an imported file; with `of_teams` it is that of a team's
     memory. Raises InvalidLine with file and line number, and InputError if the file has no
     query or cannot be read.
@@ -82,8 +82,8 @@ def record_of(query: JudgedQuery) -> dict[str, Any]:
         record["query_entities"] = list(query.query_entities)
     if query.agent_id is not None:
         record["agent"] = str(query.agent_id)
-    if query.query_time is not None:
-        record["query_time"] = [moment.isoformat() for moment in query.query_time]
+    if query.period is not None:
+        record["period"] = [moment.isoformat() for moment in query.period]
     if irrelevant := [*map(str, query.irrelevant)]:
         record["irrelevant"] = irrelevant
     return record
@@ -119,7 +119,7 @@ def _parsed(line: str, agent_id: str | UUID | None, of_teams: bool) -> JudgedQue
         keywords=values.get("keywords"),
         query_entities=values.get("query_entities"),
         agent_id=named,
-        query_time=_period(values.get("query_time")),
+        period=_period(values.get("period")),
         irrelevant=_ids("irrelevant", values["irrelevant"], whose)
         if values.get("irrelevant") is not None
         else (),
@@ -132,7 +132,7 @@ def _period(value: Any) -> Any:
     """Parses two times; anything else is returned for `checked_query` to refuse."""
     if not isinstance(value, list):
         return value
-    return tuple(moment_of("query_time", moment) for moment in value)
+    return tuple(moment_of("period", moment) for moment in value)
 
 
 def _are_numbers(values: object) -> bool:

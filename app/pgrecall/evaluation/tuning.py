@@ -59,7 +59,7 @@ def tune(
     folds: int = 5,
     teams: Sequence[str | UUID] = (),
     as_of: datetime | None = None,
-    dates: str | None = None,
+    period: tuple[datetime, datetime] | str | None = "auto",
     timezone: str | tzinfo | None = None,
     seed: int = 0,
     on_progress: OnProgress | None = None,
@@ -80,7 +80,7 @@ def tune(
     Raises InputError and its children.
     """
     require_aware("as_of", as_of)
-    named = prepared(tables, queries, agent_id, agents, teams, dates, timezone, as_of)
+    named = prepared(tables, queries, agent_id, agents, teams, period, timezone, as_of)
     _require_enough(answered(named))
     start_profile = None if start is None else checked_profile(start)
     k = K("k", k)

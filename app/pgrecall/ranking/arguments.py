@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pgrecall.core import checks
 from pgrecall.core.checks import SHARE, Count, Length, Needs, Texts
-from pgrecall.core.dates import require_dates
+from pgrecall.core.dates import AUTO
 from pgrecall.core.limits import MAX_QUERY_ENTITIES, MAX_QUERY_LENGTH, MAX_SURROUNDING_TURNS
 from pgrecall.core.validation import require_period
 from pgrecall.errors import InputError
@@ -22,10 +22,6 @@ def _weights(name: str, value: Any) -> Mapping[str, float]:
     if not isinstance(value, Mapping):
         raise InputError(f"{name} must map signals to numbers, got {type(value).__name__}")
     return {str(signal): weight for signal, weight in value.items()}
-
-
-def _language(name: str, value: Any) -> str:
-    return require_dates(value)
 
 
 class SearchArguments(FilterArguments, total=False):
@@ -55,17 +51,15 @@ class SearchArguments(FilterArguments, total=False):
     keywords: Annotated[str | None, Length(MAX_QUERY_LENGTH)]
     """The text that keyword compares with. It is not embedded: alone, without a query, it ranks by
     words only. Default: the query, if it is text."""
-    query_time: Annotated[tuple[datetime, datetime] | None, require_period]
-    """The period, start and end, that the time signal compares with. A search with a period uses no
-    rank index."""
-    dates: Annotated[str | None, _language]
-    """Finds `query_time` in the query's text, relative to `as_of` and in `timezone`, if the profile
-    weighs time. "auto" means English; other languages are given by their code, such as "de"; "off"
-    finds none. Default: "auto" if the extra `local` is installed, or else "off"."""
+    period: Annotated[tuple[datetime, datetime] | str | None, require_period]
+    """The period that the time signal compares with: its start and end; or "auto", to find it in an
+    English query, relative to `as_of` and in `timezone`, if the profile weighs time and the extra
+    `local` is installed; or the code of another language to find it in, such as "de"; or None, for
+    no period. A search with a period uses no rank index. Default: "auto"."""
     timezone: str | tzinfo | None
-    """The user's time zone, such as "Europe/Berlin". Days that `dates` finds begin and end at its
+    """The user's time zone, such as "Europe/Berlin". Days that `period` finds begin and end at its
     midnights, and `context` writes the dates of memories in it. Default: that of the repository, or
-    else that of `as_of` for `dates`, and UTC."""
+    else that of `as_of` for `period`, and UTC."""
     surrounding_turns: Annotated[int, Count(0, MAX_SURROUNDING_TURNS)]
     """Adds up to this many turns before and after each hit, from its session. They must pass the
     filters, but `min_score`, `min_relevance` and `k` do not apply to them."""
@@ -79,6 +73,7 @@ class SearchArguments(FilterArguments, total=False):
 
 DEFAULTS: Mapping[str, Any] = {
     "teams": (),
+    "period": AUTO,
     "surrounding_turns": 0,
     **filters.DEFAULTS,
 }

@@ -18,7 +18,7 @@ class Hits(list[ScoredMemory], Displayed):
     """The hits of one search, best first."""
 
     __slots__ = (
-        *("candidates", "floor", "profile", "keywords", "query_time"),
+        *("candidates", "floor", "profile", "keywords", "period"),
         *("rerank_note", "reranked", "strategy", "touched"),
     )
 
@@ -28,7 +28,7 @@ class Hits(list[ScoredMemory], Displayed):
     """The number of memories scored, if the index was used."""
     floor: float | None
     """The least relevance of a hit that is on the subject, by the profile; None: it names none."""
-    query_time: Period | None
+    period: Period | None
     """The query's period: the caller's, or that in its text."""
     profile: str
     """The name of the profile that ranked them."""
@@ -49,7 +49,7 @@ class Hits(list[ScoredMemory], Displayed):
         strategy: Literal["exact", "index"] = "exact",
         candidates: int | None = None,
         floor: float | None = None,
-        query_time: Period | None = None,
+        period: Period | None = None,
         profile: str = "",
         keywords: str | None = None,
     ) -> None:
@@ -57,7 +57,7 @@ class Hits(list[ScoredMemory], Displayed):
         self.strategy = strategy
         self.candidates = candidates
         self.floor = floor
-        self.query_time = query_time
+        self.period = period
         self.profile = profile
         self.keywords = keywords
         self.touched = False

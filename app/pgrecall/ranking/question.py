@@ -9,7 +9,7 @@ from typing import Any, Self
 from uuid import UUID
 
 from pgrecall.core.checks import K, checked
-from pgrecall.core.dates import period_of, require_dates
+from pgrecall.core.dates import found_period
 from pgrecall.core.embedders import Embedded
 from pgrecall.core.limits import MAX_QUERY_ENTITIES
 from pgrecall.core.quoting import shortened
@@ -68,7 +68,7 @@ class Question:
         text = require_query(query) if isinstance(query, str) else None
         also = () if query is None else ("query",)
         values: Any = {**DEFAULTS, **checked(SearchArguments, arguments, also=also)}
-        keywords, query_time = values.get("keywords"), values.get("query_time")
+        keywords, period = values.get("keywords"), values["period"]
         if keywords is None:
             keywords = text
         elif text is None:
@@ -87,7 +87,7 @@ class Question:
             query_entities=values.get("query_entities"),
             naming_text=text,
             keywords=keywords,
-            query_time=query_time,
+            period=None if isinstance(period, str) else period,
             **{name: values[name] for name in _AS_GIVEN if name in values},
         )
         if query is None and SIMILARITY in search.filters.reads:
@@ -113,14 +113,14 @@ class Question:
         is_asked = self.query is not None or self.search.keywords is not None
         shows_relevance = is_asked and chosen.min_relevance is not None
         reads_text = shows_relevance or min_relevance is not None or chosen.find(Keyword)
-        query_time, text = self.search.query_time, self.search.naming_text
-        if query_time is None and text is not None and weighs_time(chosen):
-            language = require_dates(self.arguments.get("dates"))
-            query_time = period_of(text, language, as_of=self.search.as_of, zone=self.zone)
+        period, text = self.search.period, self.search.naming_text
+        if weighs_time(chosen):
+            given, as_of = self.arguments["period"], self.search.as_of
+            period = found_period(text, given, as_of=as_of, zone=self.zone)
         search = replace(
             self.search,
             profile=chosen,
-            query_time=query_time,
+            period=period,
             min_relevance=min_relevance,
             shows_relevance=shows_relevance,
             keywords=self.search.keywords if reads_text else None,
@@ -230,7 +230,7 @@ def redistributed(search: Search, *, has_query: bool) -> Profile:
         Similarity.name: has_query,
         Keyword.name: search.keywords is not None,
         EntityOverlap.name: search.may_name,
-        Time.name: search.query_time is not None,
+        Time.name: search.period is not None,
     }
     missing = [name for name, has_value in values.items() if not has_value]
     return search.profile.without(*missing)

@@ -41,7 +41,7 @@ class Search:
     """The text in which entities are found; None if nothing needs it."""
     keywords: str | None = None
     """The text that words are compared with; None if nothing needs it."""
-    query_time: Period | None = None
+    period: Period | None = None
     """The period that the time signal compares with."""
     min_score: float | None = None
     min_similarity: float | None = None
@@ -88,7 +88,7 @@ class Search:
             "divided": self.spans_nodes,
             "query": self.query is not None,
             "words": self.keywords is not None,
-            "period": self.query_time is not None and self.weighs_time,
+            "period": self.period is not None and self.weighs_time,
             "as_of": self.as_of is not None,
             "relevance": self.shows_relevance or self.min_relevance is not None,
             "min_score": self.min_score is not None,
@@ -122,7 +122,7 @@ class Search:
     @property
     def weighs_time(self) -> bool:
         """True if the time signal has a weight and the query has a period."""
-        return self.query_time is not None and weighs_time(self.profile)
+        return self.period is not None and weighs_time(self.profile)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -139,8 +139,8 @@ class Search:
             "names": self.names,
             "query_entities": None if self.query_entities is None else list(self.query_entities),
         }
-        if self.query_time is not None and self.weighs_time:
-            optional["period_from"], optional["period_to"] = self.query_time
+        if self.period is not None and self.weighs_time:
+            optional["period_from"], optional["period_to"] = self.period
         if self.diversity:
             optional["diversity"] = self.diversity
         return {

@@ -38,7 +38,7 @@ from pgrecall.scoring.signals import (
 )
 
 _MOMENTS = ("created_at", "observed_at", "last_accessed_at")
-_PERIOD = "query_time"
+_PERIOD = "period"
 _NUMBERS = (
     *("similarity", "keyword", "retrieval_count", "usefulness", "importance"),
     *("confidence", "trust", "trust_half_life_hours", "bytes", "names"),
@@ -78,7 +78,7 @@ def score(
     `values` may contain `similarity` (with the shifted query, if the profile shifts it), `keyword`
     (the share of the query's terms that the memory has), `bytes` (the length of the memory in
     UTF-8), `query_entities`, `names` (how many names stand for these, if some name several),
-    `query_time` (start, end) and the columns that signals read; VALUES lists them all, and
+    `period` (start, end) and the columns that signals read; VALUES lists them all, and
     OTHER_NAMES those of other systems. A value that is missing or None counts as in the database.
     Times may be ISO 8601 text. `as_of` is the moment at which ages are measured, by default now.
 

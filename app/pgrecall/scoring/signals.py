@@ -302,7 +302,7 @@ class Keyword(Signal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Time(Signal):
-    """Nearness of a memory's time to the query's period (`query_time`): 1 within the period,
+    """Nearness of a memory's time to the query's `period`: 1 within the period,
     otherwise max(0, 1 - distance / length). The length is that of the period, at least a day.
 
     A memory's time is observed_at, or created_at if that is unknown; `unknown` is the value if both

@@ -166,7 +166,7 @@ def _explanation(
         needed_score=_needed(search, counts.last_score),
         signals=accounts,
         terms=terms,
-        query_time=search.query_time,
+        period=search.period,
     )
 
 

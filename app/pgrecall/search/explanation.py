@@ -89,7 +89,7 @@ class Explanation(Displayed):
     signals: tuple[SignalAccount, ...]
     terms: tuple[TermAccount, ...] = ()
     """Greatest weight first. Empty if the profile has no keyword signal or the query no text."""
-    query_time: Period | None = None
+    period: Period | None = None
     """The query's period: the caller's, or that in its text."""
 
     @property
@@ -113,7 +113,7 @@ class Explanation(Displayed):
             f"{returned}: {rank} {self.rank:,} of {self.ranked:,} that pass, score "
             f"{self.hit.score:.6f}"
             + ("" if relevance is None else f", relevance {relevance:.3f}")
-            + period_text(self.query_time)
+            + period_text(self.period)
         )
 
     def __repr__(self) -> str:
@@ -154,7 +154,7 @@ class Explanation(Displayed):
             "k": self.k,
             "needed_score": rounded(self.needed_score),
             "loses_most_in": self.loses_most_in,
-            **period_record(self.query_time),
+            **period_record(self.period),
             "account": [
                 {
                     "signal": s.name,

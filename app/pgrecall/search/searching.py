@@ -191,7 +191,7 @@ def hits_of_search(
         hits_of(request.profile, rows),
         strategy="exact" if candidates is None else "index",
         candidates=candidates,
-        query_time=request.query_time,
+        period=request.period,
         profile=request.profile.name,
         floor=request.profile.min_relevance if request.shows_relevance else None,
     )

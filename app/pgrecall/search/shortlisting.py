@@ -64,7 +64,7 @@ class Candidates:
     total: int | None
     """How many memories pass the filters; None if only the best by the score were looked for,
     unless these are all."""
-    query_time: Period | None
+    period: Period | None
     signals: dict[str, SignalBound]
     decay: SignalBound | None
     memories: list[Candidate]
@@ -166,7 +166,7 @@ def _candidates(
     return Candidates(
         profile=as_values(question.search.profile),
         total=total,
-        query_time=search.query_time,
+        period=search.period,
         signals={signal.name: bound(signal.name) for signal in profile.signals},
         decay=None if profile.decay is None else bound(DECAY),
         memories=[

@@ -48,7 +48,7 @@ class SearchAnswer:
     results: list[ScoredMemory]
     strategy: str
     candidates: int | None
-    query_time: tuple[Any, Any] | None
+    period: tuple[Any, Any] | None
     profile: str
     """The one that ranked."""
     touched: bool
@@ -112,7 +112,7 @@ def shown(result: Any, called: str | None = None) -> Any:
             refused = {place: str(error) for place, error in result.refused.items()}
             return BatchAnswer([shown(one) for one in result], refused)
         case Hits():
-            how = (result.strategy, result.candidates, result.query_time)
+            how = (result.strategy, result.candidates, result.period)
             about = (result.profile, result.touched)
             reranked = (result.reranked, result.rerank_note)
             subject = (result.relevance, result.on_subject)
