@@ -1,10 +1,10 @@
 """Checks of arguments, which stand beside their types in the TypedDict that declares them.
 
-    min_trust: Annotated[float | None, SHARE]
+    min_score: Annotated[float | None, SHARE]
 
 A check takes the argument's name and value, and returns the value as it is used or raises
-InputError. psql's checks, the OpenAPI document and the help of the command line are made from the
-same entry. An argument without a check has that of its type.
+InputError. psql's checks and the OpenAPI document are made from the same entry. An argument without
+a check has that of its type.
 """
 
 from __future__ import annotations
