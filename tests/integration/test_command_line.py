@@ -292,8 +292,8 @@ def test_explain_shows_why_in_a_table_and_as_json(run: Run, url: str) -> None:
     for said in ("not returned: rank 2 of 2 that pass", "outranked", "similarity"):
         assert said in shown
     assert by_tag["returned"] is False
-    assert "filtered by tags" in by_tag["reasons"][0]
-    assert "filtered by created_at" in by_date["reasons"][0]
+    assert "filtered by 'tags'" in by_tag["reasons"][0]
+    assert "filtered by 'created_at'" in by_date["reasons"][0]
     assert "left out" in words
     assert "keyword: 1.0000 of the terms by weight x 1.0000 for its length" in words
     reason = f"its relevance {told['relevance']:.6f} is below min_relevance 0.99"
