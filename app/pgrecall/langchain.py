@@ -32,6 +32,7 @@ from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
 from pgrecall.execution import AsyncMemoryRepository, MemoryRepository
 from pgrecall.execution.repository_pair import Calls, RepositoryPair, call
+from pgrecall.ranking.filter_keys import on_metadata
 from pgrecall.schema import DEFAULT_SCHEMA
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import ScoredMemory
@@ -50,8 +51,9 @@ class RecallVectorStore(VectorStore):
     asynchronous methods work. With `repository.teams`, `agent_id` is that of a team.
 
     Searches take the arguments of `repository.search` by name; `search` are their defaults.
-    `filter` is the filter `metadata`. A score is pgrecall's. Adding a document under an id that is
-    there replaces it. Errors are those of the repository.
+    `filter` of a call is LangChain's, as PGVectorStore has it: its keys are those of metadata. A
+    `filter` among the defaults is pgrecall's, and restricts every search. A score is pgrecall's.
+    Adding a document under an id that is there replaces it. Errors are those of the repository.
     """
 
     def __init__(
@@ -313,9 +315,10 @@ class RecallRetriever(BaseRetriever):
     teams: Sequence[str | UUID] = ()
     """Teams whose memories are ranked with the agent's."""
     filter: Mapping[str, Any] | None = None
-    """The filter `metadata`."""
+    """LangChain's: its keys are those of metadata."""
     arguments: Mapping[str, Any] | None = None
-    """Other arguments of `repository.search`, by name."""
+    """Other arguments of `repository.search`, by name. A `filter` among them is pgrecall's; a
+    memory must meet both."""
 
     @cached_property
     def _either(self) -> RepositoryPair:
@@ -334,19 +337,19 @@ class RecallRetriever(BaseRetriever):
 
     def _found(self, query: str, arguments: Mapping[str, Any]) -> Calls[list[Document]]:
         own = {name: getattr(self, name) for name in _OF_SEARCH}
-        named = _named(own, self.arguments or {}, arguments)
+        named = _named(own | (self.arguments or {}), {"filter": self.filter} | arguments)
         hits = yield call("search", named.pop("agent_id", self.agent_id), query, **named)
         return [_document(hit.memory, pgrecall=_score(hit)) for hit in hits]
 
 
-_OF_SEARCH = ("k", "profile", "weights", "as_of", "teams", "filter")
+_OF_SEARCH = ("k", "profile", "weights", "as_of", "teams")
 
 
-def _named(*arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of a search, of which later ones win; LangChain calls metadata `filter`."""
-    named = {name: value for some in arguments for name, value in some.items()}
-    metadata = named.pop("filter", None)
-    return named if metadata is None else {**named, "metadata": metadata}
+def _named(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of a search, of which theirs win. Both filters must be met."""
+    both = (ours.get("filter"), on_metadata(theirs.get("filter")))
+    given = [one for one in both if not (one is None or (isinstance(one, Mapping) and not one))]
+    return {**ours, **theirs, "filter": {"$and": given} if given else None}
 
 
 def _score(hit: ScoredMemory) -> dict[str, Any]:

@@ -90,6 +90,50 @@ def test_documents_come_back_best_first_with_scores_that_a_filter_and_arguments_
     assert {one.retrieval_count for one in repo.list(A)} == {0, 1, 2}
 
 
+# as PGVectorStore has them, with the ids of the documents that pass
+FILTERS: dict[str, tuple[Any, set[str]]] = {
+    "nothing": ({}, {"1", "2", "3", "4"}),
+    "a value": ({"cups": 2}, {"2"}),
+    "$eq": ({"cups": {"$eq": 2}}, {"2"}),
+    "$ne": ({"cups": {"$ne": 2}}, {"1", "3", "4"}),
+    "$between": ({"cups": {"$between": [2, 3]}}, {"2", "3"}),
+    "$in": ({"cups": {"$in": [1, 3]}}, {"1", "3"}),
+    "$nin": ({"cups": {"$nin": [1, 3]}}, {"2", "4"}),
+    "$exists": ({"cups": {"$exists": False}}, {"4"}),
+    "$like": ({"kind": {"$like": "gre%"}}, {"1"}),
+    "$ilike": ({"kind": {"$ilike": "GRE%"}}, {"1"}),
+    "$and": ({"$and": [{"cups": {"$gt": 1}}, {"cups": {"$lt": 3}}]}, {"2"}),
+    "$or": ({"$or": [{"cups": 1}, {"cups": {"$gte": 3}}]}, {"1", "3"}),
+    "$not": ({"$not": {"cups": {"$lte": 2}}}, {"3", "4"}),
+    "$not, a list": ({"$not": [{"cups": 1}, {"cups": 3}]}, {"2", "4"}),
+    "nested groups": ({"$not": {"$or": [{"cups": 1}, {"kind": "black"}]}}, {"3", "4"}),
+    "a key with a dot": ({"app.version": "4.19"}, {"3"}),
+    "an object's key": ({"of": {"city": "Porto"}}, {"3"}),
+    "a column's name": ({"memory_type": "episodic"}, set()),
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_a_filter_of_langchain_is_about_metadata(name: str, repo: MemoryRepository) -> None:
+    store = RecallVectorStore(repo, agent_id=A, filter={"memory_type": "fact"})
+    more: list[dict[str, Any]] = [
+        {"kind": "green"},
+        {"kind": "black"},
+        {"app.version": "4.19", "of": {"city": "Porto", "n": 1}},
+        {},
+    ]
+    for document, fields in zip(DOCUMENTS, more, strict=True):
+        metadata = document.metadata | fields
+        store.add_documents(
+            [Document("tea", metadata=metadata, id=document.id)], memory_type="fact"
+        )
+    repo.add(A, "tea of another type", metadata={"cups": 2})
+
+    given, expected = FILTERS[name]
+    found = store.similarity_search("tea", k=9, filter=given)
+    assert set(ids(found)) == expected
+
+
 def test_texts_are_added_under_ids_of_their_own_and_replaced_under_given_ones(
     store: Kind, repo: MemoryRepository
 ) -> None:
@@ -151,7 +195,7 @@ def test_a_retriever_takes_profile_weights_time_and_teams(repo: MemoryRepository
     assert found(k=1, weights={"recency": 1.0}, profile="five_factor") == ["tea and cat"]
     assert found(as_of=datetime(2021, 1, 1, tzinfo=UTC)) == ["tea"]
     assert found(teams=["team"], k=1) == ["a cat of the team"]
-    assert found(filter={"n": 1}) == found(arguments={"metadata": {"n": 1}}) == ["tea"]
+    assert found(filter={"n": 1}) == found(arguments={"filter": {"metadata.n": 1}}) == ["tea"]
     assert len(found(profile=profiles.five_factor)) == 2
     with pytest.raises(ValueError, match="profil"):
         found(profil="five_factor")
@@ -176,6 +220,16 @@ BAD: dict[str, tuple[Callable[[RecallVectorStore], Any], type[Exception], str]] 
         lambda s: s.similarity_search("a", filter={"a": {"$near": 1}}),
         UnknownName,
         "near",
+    ),
+    "unknown group": (
+        lambda s: s.similarity_search("a", filter={"$xor": [{"a": 1}]}),
+        UnknownName,
+        "it takes .and, .or, .not",
+    ),
+    "a list as a filter": (
+        lambda s: s.similarity_search("a", filter=[{"a": 1}]),
+        InputError,
+        "takes mappings",
     ),
 }
 

@@ -151,7 +151,7 @@ BAD: dict[str, Bad] = {
     "no labels": (lambda r: RecallStore(r, owner_labels=0), InputError, "owner_labels"),
     "a text as fields": (lambda r: RecallStore(r, fields="text"), InputError, "fields"),
     "a misspelt argument": (lambda r: store_of(r, profil="x"), UnknownName, "profil"),
-    "an argument of its own": (lambda r: RecallStore(r, metadata={}), InputError, "metadata"),
+    "an argument of its own": (lambda r: RecallStore(r, filter={}), InputError, "filter"),
     "no operation": (lambda r: store_of(r).batch(["get"]), InputError, "unknown operation str"),
     "no number of minutes": (lambda r: store_of(r).put(AB, "1", {}, ttl="x"), InputError, "ttl"),
     "too many minutes": (lambda r: RecallStore(r).put(AB, "1", {}, ttl=1e300), InputError, "ttl"),

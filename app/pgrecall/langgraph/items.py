@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from langgraph.store import base
@@ -21,6 +21,8 @@ from pgrecall.execution.repository_pair import RepositoryPair
 from pgrecall.memories.item_rules import CONTENT_TYPE, NOT_INDEXED, item_key, texts_in
 
 Namespace = tuple[str, ...]
+IS_ITEM: Final = {"content_type": CONTENT_TYPE}
+"""The filter for all items."""
 
 
 class FoundItems(list[base.SearchItem]):
@@ -74,9 +76,9 @@ class Items:
         return tuple(owner[len(self.prefix) :].split("."))[: len(prefix)] == prefix
 
     def condition(self, prefix: Namespace) -> dict[str, Any]:
-        """The condition on metadata for an agent's items in namespaces that begin with `prefix`."""
+        """The filter for an agent's items in namespaces that begin with `prefix`."""
         places = range(self.labels, len(prefix))
-        return {f"namespace.{place}": {"$eq": prefix[place]} for place in places}
+        return IS_ITEM | {f"metadata.namespace.{place}": prefix[place] for place in places}
 
     def address(self, op: base.GetOp | base.PutOp) -> tuple[str, UUID]:
         """The agent of an item, and the id of its memory."""
@@ -137,18 +139,6 @@ def fields(memory: Memory) -> dict[str, Any]:
         "created_at": memory.created_at or memory.updated_at,
         "updated_at": memory.updated_at,
     }
-
-
-def conditions(filters: Mapping[str, Any], path: str = "value") -> Iterator[tuple[str, Any]]:
-    """LangGraph's filter on values as pgrecall's on metadata."""
-    for key, value in filters.items():
-        within = path + "." + str(key).replace("\\", "\\\\").replace(".", "\\.")
-        if not isinstance(value, Mapping) or not value:
-            yield within, {"$eq": value}
-        elif any(str(name).startswith("$") for name in value):
-            yield within, value
-        else:
-            yield from conditions(value, within)
 
 
 def fixed_labels(matches: Sequence[base.MatchCondition]) -> Namespace:

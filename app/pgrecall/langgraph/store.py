@@ -11,7 +11,6 @@ from uuid import UUID
 
 from langgraph.store import base
 
-from pgrecall.core.limits import STATUSES
 from pgrecall.core.memory import Memory
 from pgrecall.core.quoting import listed
 from pgrecall.core.steps import Ask
@@ -26,9 +25,9 @@ from pgrecall.langgraph.items import Items, Namespace
 from pgrecall.memories.item_rules import CONTENT_TYPE, OWNER_LABELS
 from pgrecall.memories.listing import OwnerCount, metadata_values
 from pgrecall.ranking.arguments import SearchArguments, require_known
+from pgrecall.ranking.filter_keys import on_metadata
 
-_ITEMS = {"content_types": [CONTENT_TYPE]}
-_OURS = ("content_types", "metadata", "statuses", "include_invalid", "teams", "as_of")
+_OURS = ("filter", "include_inactive", "teams", "as_of")
 """Arguments of a search that the store needs itself."""
 
 Found = tuple[list[tuple[Memory, float | None]], bool | None]
@@ -40,7 +39,7 @@ class _Values(Methods[R_co]):
 
 
 def _namespaces(owner: str, repository: Any) -> Any:
-    return _Values(repository).of(owner, "namespace", **_ITEMS)
+    return _Values(repository).of(owner, "namespace", content_types=[CONTENT_TYPE])
 
 
 class RecallStore(base.BaseStore):
@@ -145,18 +144,18 @@ class RecallStore(base.BaseStore):
         if op.limit <= 0:
             return []
         owners = yield from self._owners_below(op.namespace_prefix)
-        metadata = self._items.condition(op.namespace_prefix)
-        metadata |= items.conditions(op.filter or {})
+        within = self._items.condition(op.namespace_prefix)
+        within |= on_metadata(op.filter or {}, "metadata.value")
         find = self._ranked if op.query and op.query.strip() else self._newest
-        hits, on_subject = yield from find(op, owners, {**_ITEMS, "metadata": metadata})
+        hits, on_subject = yield from find(op, owners, within)
         if op.refresh_ttl:
             yield from self._refresh(memory for memory, _ in hits)
         found = (base.SearchItem(**items.fields(memory), score=score) for memory, score in hits)
         return items.FoundItems(found, on_subject=on_subject)
 
-    def _ranked(self, op: base.SearchOp, owners: list[str], filters: Any) -> Calls[Found]:
+    def _ranked(self, op: base.SearchOp, owners: list[str], within: dict[str, Any]) -> Calls[Found]:
         most, is_complete = op.offset + op.limit, len(owners) == 1 and not op.offset
-        arguments = {**self._search, **filters, "keywords": op.query, "k": most}
+        arguments = {**self._search, "filter": within, "keywords": op.query, "k": most}
         query: Any = None if self._either.embedder is None else op.query
         if query is not None and len(owners) > 1:  # embedded once for all of them
             query = (yield call("_ask", Ask("embed_query", (query,)))).vectors[0]
@@ -175,12 +174,13 @@ class RecallStore(base.BaseStore):
         is_any = True if True in on_subject else False if False in on_subject else None
         return [(hit.memory, hit.score) for hit in hits], is_any
 
-    def _newest(self, op: base.SearchOp, owners: list[str], filters: Any) -> Calls[Found]:
+    def _newest(self, op: base.SearchOp, owners: list[str], within: dict[str, Any]) -> Calls[Found]:
         """Without a query, items come in the order of their last change."""
         most = op.offset + op.limit
         newest: list[Memory] = []
         for owner in owners:
-            newest += yield from all_pages("list", owner, most=most, order="-updated_at", **filters)
+            listed = all_pages("list", owner, most=most, order="-updated_at", filter=within)
+            newest += yield from listed
         newest.sort(key=lambda memory: memory.updated_at, reverse=True)
         return [(memory, None) for memory in newest[op.offset : most]], None
 
@@ -194,10 +194,9 @@ class RecallStore(base.BaseStore):
         return sorted(shown)[op.offset : op.offset + op.limit]
 
     def _sweep(self) -> Calls[int]:
-        deleted, expired = 0, self._either.memories.c.expires_at <= datetime.now(UTC)
-        whatever = {"statuses": STATUSES, "include_invalid": True}
+        deleted, expired = 0, {**items.IS_ITEM, "expires_at": {"$lte": datetime.now(UTC)}}
         for owner in (yield from self._owners_below(())):
-            deleted += yield call("delete", owner, where=expired, **whatever, **_ITEMS)
+            deleted += yield call("delete", owner, filter=expired, include_inactive=True)
         return deleted
 
     def _refresh(self, memories: Iterable[Memory]) -> Calls[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -116,6 +117,28 @@ def column_of(key: str) -> tuple[str, str]:
         f"filter: unknown key {shortened(key)}{hint}; keys are columns of a memory, "
         "metadata.<path>, provenance.<key>, similarity, decayed_trust, $and, $or and $not"
     )
+
+
+def on_metadata(given: Any, path: str = "metadata") -> Any:
+    """A filter of LangChain or LangGraph as ours: its keys are those of the object at `path`, a dot
+    being a part of a key, and an object in it is compared by its own keys."""
+    if isinstance(given, list | tuple):
+        return [on_metadata(one, path) for one in given]
+    if not isinstance(given, Mapping):
+        return given
+    ours: dict[Any, Any] = {}
+    for key, value in given.items():
+        if not isinstance(key, str) or key.startswith("$"):
+            ours[key] = on_metadata(value, path)
+            continue
+        within = path + "." + key.replace("\\", "\\\\").replace(".", "\\.")
+        if not isinstance(value, Mapping) or not value:
+            ours[within] = {"$eq": value}
+        elif any(str(name).startswith("$") for name in value):
+            ours[within] = value
+        else:
+            ours |= on_metadata(value, within)
+    return ours
 
 
 def require_operator(key: str, type_: str, operator: object) -> None:
