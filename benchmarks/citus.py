@@ -93,7 +93,10 @@ def searches(
     asked: dict[str, dict[str, Any]] = {
         "five_factor": {"profile": "five_factor"},
         "hybrid with words": {"profile": "hybrid", "keywords": TEXT},
-        "five_factor, a filter that half pass": {"profile": "five_factor", "tags": ["even"]},
+        "five_factor, a filter that half pass": {
+            "profile": "five_factor",
+            "filter": {"tags": "even"},
+        },
     }
     for name, options in asked.items():
         contenders: Calls = {

@@ -79,14 +79,14 @@ def filtered(url: str, source: Memories, rounds: int) -> Iterator[list[object]]:
     with indexed(url, source) as loaded:
         for sample, share in SAMPLES.items():
             filters: dict[str, dict[str, Any]] = {
-                "metadata": {"metadata": {"drawn": [sample]}},
-                "created_after": {"created_after": source.moment(1 - share)},
+                "metadata": {"metadata.drawn": {"$all": [sample]}},
+                "created_at": {"created_at": {"$gte": source.moment(1 - share)}},
             }
             if share in (number := list(TYPES.values())):
-                filters["memory_types"] = {"memory_types": types[: number.index(share) + 1]}
-            for kind, arguments in filters.items():
+                filters["memory_type"] = {"memory_type": types[: number.index(share) + 1]}
+            for kind, one in filters.items():
                 questions = source.questions(rounds)
-                outcomes = compared(loaded, questions, profiles.five_factor, **arguments)
+                outcomes = compared(loaded, questions, profiles.five_factor, only=one)
                 yield [f"{share:.1%} by {kind}", *cells(outcomes)]
 
 

@@ -21,6 +21,7 @@ from benchmarks.measuring import Timing, measured, say
 from benchmarks.server import repository
 from pgrecall import Hits, MemoryRepository, Profile, profiles
 from pgrecall.migrate.connecting import database_url
+from pgrecall.ranking.filters import Filter
 from pgrecall.scoring.signals import Keyword, Similarity
 from pgrecall.testing import new_database
 
@@ -82,7 +83,10 @@ def build(url: str) -> float:
 
 
 def searching(
-    repo: MemoryRepository, strategy: Literal["auto", "exact"], profile: Profile, **filters: Any
+    repo: MemoryRepository,
+    strategy: Literal["auto", "exact"],
+    profile: Profile,
+    only: Filter | None,
 ) -> Callable[[Question], Hits]:
     """As the library's user would."""
     by_words = profile.find(Keyword) is not None
@@ -97,7 +101,7 @@ def searching(
             keywords=question.text if by_words else None,
             strategy=strategy,
             touch=False,
-            **filters,
+            filter=only,
         )
 
     return search
@@ -108,7 +112,7 @@ def compared(
     questions: Sequence[Question],
     profile: Profile,
     peers: Sequence[int] = (),
-    **filters: Any,
+    only: Filter | None = None,
 ) -> dict[str, Outcome]:
     """Exact, by the rank index, and by the nearest ranked again, with so many of them."""
     found: dict[str, dict[int, Any]] = defaultdict(dict)
@@ -121,8 +125,8 @@ def compared(
         stack.callback(engine.dispose)
         repo = MemoryRepository(engine)
         approaches: dict[str, Any] = {
-            EXACT: searching(repo, "exact", profile, **filters),
-            INDEX: searching(repo, "auto", profile, **filters),
+            EXACT: searching(repo, "exact", profile, only),
+            INDEX: searching(repo, "auto", profile, only),
             **{_nearest(number): stack.enter_context(_peer(url, number)) for number in peers},
         }
         timings = measured(approaches, questions, len(questions), note=note)

@@ -84,9 +84,11 @@ class World:
         searches: dict[str, dict[str, Any]] = {
             "search": {},
             "search, counted": {"touch": True},
-            "search, two filters": {"tags": ["draft", "note"], "tiers": ["short", "medium"]},
-            "search, metadata": {"metadata": {"a": {"$gte": 2}}},
-            "search, where": {"where": self._repo.memories.c.importance > 0.2},
+            "search, two filters": {
+                "filter": {"tags": ["draft", "note"], "tier": ["short", "medium"]}
+            },
+            "search, metadata": {"filter": {"metadata.a": {"$gte": 2}}},
+            "search, where": {"filter": self._repo.memories.c.importance > 0.2},
             "search, as of": {"as_of": self._start - timedelta(hours=100)},
             "search, words": {"keywords": "invoice garden", "profile": "hybrid"},
             "search, relevance": {"keywords": "invoice garden", "min_relevance": 0.3},
@@ -99,7 +101,7 @@ class World:
         indexed: dict[str, dict[str, Any]] = {
             "index": {},
             "index, words": {"keywords": "invoice garden", "profile": "hybrid"},
-            "index, tags": {"tags": ["draft", "note"]},
+            "index, tags": {"filter": {"tags": ["draft", "note"]}},
         }
         for what, arguments in indexed.items():
             yield what, partial(self._search, "indexed", strategy="index", **arguments)
@@ -110,8 +112,8 @@ class World:
             yield f"context, {many:,}", partial(self._context, owner)
         repo = self._repo
         yield "explain", lambda: repo.explain("mid", one(), self._vector(), profile="five_factor")
-        yield "list", lambda: repo.list("mid", tags=["draft"], limit=50)
-        yield "count", lambda: repo.count("mid", tags=["draft"])
+        yield "list", lambda: repo.list("mid", filter={"tags": "draft"}, limit=50)
+        yield "count", lambda: repo.count("mid", filter={"tags": "draft"})
         yield "get", lambda: repo.get("mid", one())
         yield "get_many, 50", lambda: repo.get_many("mid", self._dice.sample(self._ids["mid"], 50))
         yield "history", lambda: repo.history("mid", one())
