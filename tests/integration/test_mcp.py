@@ -124,6 +124,13 @@ def test_what_a_model_can_do(shared_url: str, remembering: MemoryRepository, age
             "memories"
         ]
         assert only["id"] == cello["id"]
+        long_ago = "2001-01-01T00:00:00Z"
+        for arguments, found in (
+            ({"memory_types": ["preference", "task"], "created_after": long_ago}, 1),
+            ({"tags": ["music"], "created_before": long_ago}, 0),
+        ):
+            recalled = await answer(client, "recall", query="which instrument", **arguments)
+            assert len(recalled["memories"]) == found
 
         prompt = await answer(client, "recall_context", query="which instrument", max_tokens=60)
         assert "Zoe plays the cello" in prompt["text"]

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from pgrecall.core.memory import NEW_DEFAULTS, UNSET, NewMemory
 from pgrecall.core.quoting import shortened
@@ -47,9 +47,11 @@ Type = Annotated[
 Tags = Annotated[list[str] | None, Field(description="Only memories with any of these tags.")]
 Types = Annotated[list[str] | None, Field(description="Only memories of these types.")]
 After = Annotated[
-    datetime | None, Field(description="Only memories created at this time or later.")
+    AwareDatetime | None, Field(description="Only memories created at this time or later.")
 ]
-Before = Annotated[datetime | None, Field(description="Only memories created before this time.")]
+Before = Annotated[
+    AwareDatetime | None, Field(description="Only memories created before this time.")
+]
 NeedsReview = Annotated[
     bool | None, Field(description="Only memories that feedback called outdated, or only others.")
 ]

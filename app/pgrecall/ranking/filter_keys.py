@@ -122,14 +122,16 @@ def column_of(key: str) -> tuple[str, str]:
 def on_metadata(given: Any, path: str = "metadata") -> Any:
     """A filter of LangChain or LangGraph as ours: its keys are those of the object at `path`, a dot
     being a part of a key, and an object in it is compared by its own keys."""
-    if isinstance(given, list | tuple):
-        return [on_metadata(one, path) for one in given]
     if not isinstance(given, Mapping):
         return given
     ours: dict[Any, Any] = {}
     for key, value in given.items():
         if not isinstance(key, str) or key.startswith("$"):
-            ours[key] = on_metadata(value, path)
+            ours[key] = (
+                on_metadata(value, path)
+                if not isinstance(value, list | tuple)
+                else [on_metadata(one, path) for one in value]
+            )
             continue
         within = path + "." + key.replace("\\", "\\\\").replace(".", "\\.")
         if not isinstance(value, Mapping) or not value:
