@@ -337,7 +337,7 @@ class RecallRetriever(BaseRetriever):
 
     def _found(self, query: str, arguments: Mapping[str, Any]) -> Calls[list[Document]]:
         own = {name: getattr(self, name) for name in _OF_SEARCH}
-        named = _named(own | (self.arguments or {}), {"filter": self.filter} | arguments)
+        named = _named({**own, **(self.arguments or {})}, {"filter": self.filter, **arguments})
         hits = yield call("search", named.pop("agent_id", self.agent_id), query, **named)
         return [_document(hit.memory, pgrecall=_score(hit)) for hit in hits]
 

@@ -86,7 +86,7 @@ def searching(
     repo: MemoryRepository,
     strategy: Literal["auto", "exact"],
     profile: Profile,
-    only: Filter | None,
+    only: Filter | None = None,
 ) -> Callable[[Question], Hits]:
     """As the library's user would."""
     by_words = profile.find(Keyword) is not None

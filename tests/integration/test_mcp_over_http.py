@@ -87,7 +87,7 @@ def test_a_model_remembers_and_recalls(service: Service, agent: str, mode: str) 
 
     url = configured["url"].replace("http://localhost:8080", service.url)
     talk(url, service.key(agent), said, mode=mode)
-    [left] = service.repo.list(agent, include_invalid=True)
+    [left] = service.repo.list(agent, include_inactive=True)
     assert (left.content, left.retrieval_count) == ("Ines drinks her tea without milk.", 2)
 
 

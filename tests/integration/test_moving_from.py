@@ -81,7 +81,14 @@ def leave(source: str) -> Callable[..., list[Any]]:
 
 def moved(repo: MemoryRepository, owner: str) -> dict[str, Memory]:
     """An owner's memories by their texts."""
-    page = repo.list(owner, statuses=["active", "pending"], include_embedding=True, limit=1000)
+    recalled_or_to_be = {"status": ["active", "pending"], "invalidated_at": None}
+    page = repo.list(
+        owner,
+        filter=recalled_or_to_be,
+        include_inactive=True,
+        include_embedding=True,
+        limit=1000,
+    )
     return {one.content: one for one in page}
 
 

@@ -119,7 +119,9 @@ def _within(tables: Tables) -> Statement:
 @lru_cache
 def _neighbours(tables: Tables) -> Statement:
     """The owner's ids just before and after each of `ids`: two index lookups each."""
-    given = func.unnest(bindparam("ids", type_=ARRAY(Uuid))).table_valued("id").render_derived("given")
+    given = (
+        func.unnest(bindparam("ids", type_=ARRAY(Uuid))).table_valued("id").render_derived("given")
+    )
     m = tables.memories.c
     own = select(m.id).where(m.agent_id == OWNER).limit(literal_column("1"))
     before = own.where(m.id < given.c.id).order_by(m.id.desc()).scalar_subquery()
