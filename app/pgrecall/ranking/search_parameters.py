@@ -85,6 +85,7 @@ class Search:
             "teams": bool(self.teams),
             # Citus finds an owner's node only where the planner sees whose memories are searched.
             "large": self.is_large or self.distributed,
+            "distributed": self.distributed,
             "divided": self.spans_nodes,
             "query": self.query is not None,
             "words": self.keywords is not None,
@@ -145,6 +146,8 @@ class Search:
             optional["diversity"] = self.diversity
         return {
             "owner_id": self.agent_id,
+            "agent_id": self.agent_id,
+            "agents": owners,
             "all_owners": owners,
             "whole_owners": owners,
             "worded_owners": [*self.others] or owners,

@@ -1,0 +1,238 @@
+"""The relation `matched` in statements of Python's: sql/matched.sql, of which a statement holds the
+columns and joins that it reads, with the relations in the form that PostgreSQL plans best.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import ColumnElement, false, literal_column, true
+from sqlalchemy.dialects.postgresql.psycopg import dialect
+
+from pgrecall.core.resources import sql_folder
+
+_NAMED: Final = dialect(paramstyle="named")  # type: ignore[no-untyped-call]
+_NAME = re.compile(r"\b(?P<row>[muwq])\.(?P<column>\w+)|(?<!:):(?P<value>\w+)")
+_WORD = re.compile(r"(?:'(?:[^']|'')*'|\"[^\"]*\"|[^\s'\"])+")
+_WORDED: Final = """unnest((SELECT worded.memories FROM worded),
+           (SELECT worded.shares FROM worded), (SELECT worded.coverages FROM worded),
+           (SELECT worded.owners FROM worded))"""
+_CONSTANTS = {"true": true, "false": false}
+USAGE: Final = (
+    *("retrieval_count", "success_count", "failure_count", "feedback_up", "feedback_down"),
+    "last_accessed_at",
+)
+
+
+class Relation(NamedTuple):
+    """What sql/matched.sql says."""
+
+    columns: Mapping[str, str]
+    """The SQL of each computed column, over the rows m, u (usage), w (words) and q (query)."""
+    joins: Mapping[str, str]
+    """For each of u, w and q: the condition on which it is joined with m."""
+
+
+@cache
+def relation() -> Relation:
+    """The columns and joins of sql/matched.sql."""
+    text = (sql_folder() / "matched.sql").read_text(encoding="utf-8")
+    columns, _, joins = re.sub(r" *--.*\n", "", text).partition("\n  FROM ")
+    named = (one.rpartition(" AS ") for one in _items(columns))
+    return Relation(
+        {name: expression for expression, _, name in named if expression},
+        dict(re.findall(r"JOIN :\w+ (\w) ON (.*)", joins)),
+    )
+
+
+def _items(listed: str) -> list[str]:
+    """The items of a list, each in one line, divided by commas outside of brackets."""
+    items, depth = [""], 0
+    for character in listed:
+        depth += (character == "(") - (character == ")")
+        if character == "," and not depth:
+            items.append("")
+        else:
+            items[-1] += character
+    return [re.sub(r"\s+", " ", one).strip() for one in items]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The columns of matched in a statement, as `Matched` of scoring/score.py has them.
+
+    Each is the expression of sql/matched.sql, so that a statement has no subquery for them.
+    """
+
+    schema: str
+    values: Mapping[str, str]
+    """SQL in place of a :name or of a column such as `w.share`; NULL for a :name without."""
+    rows: Mapping[str, str] = field(default_factory=dict)
+    """Other names of the rows m, u, w and q; an empty one if columns need none."""
+
+    @property
+    def c(self) -> Columns:
+        return Columns(self)
+
+    def text(self, name: str) -> str:
+        """The SQL of a column."""
+        known = self.values.get(name)
+        return known or self.filled(relation().columns.get(name, f"m.{name}"))
+
+    def filled(self, text: str) -> str:
+        """The SQL of an expression over the rows m, u, w and q."""
+
+        def one(match: re.Match[str]) -> str:
+            row, column = match["row"], match["column"]
+            if row is None:
+                return self.values.get(match["value"], "NULL")
+            row = self.rows.get(row, row)
+            return self.values.get(match[0]) or (f"{row}.{column}" if row else column)
+
+        return self.in_schema(_NAME.sub(one, text))
+
+    def in_schema(self, text: str) -> str:
+        """The text, in which pgrecall. means our schema."""
+        return text.replace("pgrecall.", f"{_NAMED.identifier_preparer.quote_schema(self.schema)}.")
+
+
+class Columns:
+    """The columns of rows, as SQLAlchemy expressions."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def __getitem__(self, name: str) -> ColumnElement[Any]:
+        text = self._rows.text(name)
+        constant = _CONSTANTS.get(text)
+        return literal_column(text) if constant is None else constant()
+
+    def __getattr__(self, name: str) -> ColumnElement[Any]:
+        return self[name]
+
+
+def compiled(element: ColumnElement[Any]) -> str:
+    """The text of an expression, with named parameters."""
+    return str(element.compile(dialect=_NAMED))
+
+
+def reads(*texts: str) -> set[str]:
+    """Those of the rows u, w and q whose columns occur."""
+    return {name for text in texts for name in re.findall(r"\b([uwq])\.", text)}
+
+
+def folded(text: str, indent: int, hang: int = 0) -> str:
+    """The text in lines of at most 100 columns, the first of which begins at this column. It is
+    broken at spaces outside of quotes."""
+    lines = [" " * indent]
+    for word in _WORD.findall(text):
+        if len(lines[-1]) + len(word) > 99 and lines[-1].strip():
+            lines.append(" " * (indent + hang))
+        lines[-1] += word if not lines[-1].strip() else f" {word}"
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How PostgreSQL is to plan a statement about the memories of one agent or several."""
+
+    several: bool = False
+    """True: about several agents."""
+    large: bool = False
+    """True: they have so many memories that each statement is planned by its values."""
+    routed: bool = False
+    """True: Citus finds the node of the agent, by a comparison with each table."""
+    words: str = ""
+    """The call of keyword_shares."""
+    facts: str = ""
+    """The call of query_facts."""
+
+    def agents(self, column: str) -> str:
+        """The condition that a row is of these agents."""
+        agents = ":agents::text[]" if self.several else ":agent_id::text"
+        if not self.is_visible:
+            agents = hidden(agents) + "::text[]" * self.several
+        # For = ANY of an unknown array the planner expects ten agents, and scans a young table.
+        return f"{column} = ANY ({agents})" if self.several else f"{column} = {agents}"
+
+    @property
+    def is_visible(self) -> bool:
+        """True: the planner sees whose memories are read, and how many."""
+        return self.large or self.routed
+
+    @property
+    def joins_left(self) -> bool:
+        """Left joins can run in parallel."""
+        return self.large and not self.routed
+
+    def of_all(self, inside: Sequence[str], outside: Sequence[str], read: Collection[str]) -> str:
+        """FROM and WHERE of a statement about all memories that meet conditions: those `inside` are
+        on columns of agent_memories alone. `read`: which of u, w and q it reads."""
+        found = " AND ".join((self.agents("agent_memories.agent_id"), *inside))
+        lines = [
+            "  FROM (SELECT * FROM pgrecall.agent_memories",
+            folded(f"WHERE {found}) m", 9, 2),
+        ]
+        if "u" in read:
+            usage = "pgrecall.memory_usage"
+            if not self.joins_left:
+                owned = self.agents("agent_id")
+                usage = f"(SELECT * FROM {usage} WHERE {owned})"
+            lines.append(self.join("u", usage))
+        if "w" in read:
+            lines.append(self.join("w", _WORDED if self.joins_left else self.words))
+        if "q" in read:
+            lines.append(f"  {self.query_facts()}")
+        if read & {"u", "w"} and not self.joins_left:
+            outside = [joined_in_full(outside)]
+        if outside:
+            lines.append(folded(f"WHERE {' AND '.join(outside)}", 1, 2))
+        return "\n".join(lines)
+
+    def of_best(self, best: str, read: Collection[str]) -> str:
+        """FROM of a statement about the rows of this relation, each looked up by its key. Its
+        columns of u and w are those of `best`."""
+        its = f"m.agent_id = {best}.agent_id AND m.id = {best}.id"
+        if self.routed:
+            its = f"m.agent_id = :agent_id::text AND {its}"
+        lines = [folded(f"FROM {best} JOIN pgrecall.agent_memories m ON {its}", 2, 2)]
+        if "q" in read:
+            lines.append(f"  {self.query_facts()}")
+        return "\n".join(lines)
+
+    @property
+    def limit(self) -> str:
+        """The number of memories to find."""
+        return ":ranked::integer" if self.is_visible else hidden(":ranked::integer")
+
+    def join(self, row: str, joined: str) -> str:
+        condition = relation().joins[row]
+        if not self.several and not self.joins_left:  # all rows are of the same agent
+            condition = condition.partition(" AND ")[2]
+        kind = "LEFT" if self.joins_left else "FULL"
+        return folded(f"{kind} JOIN {joined} {row} ON {condition}", 2, 4)
+
+    def query_facts(self) -> str:
+        """The row of query_facts for each memory. A large agent's parallel workers cannot read a
+        common table expression: each calls the function."""
+        called = f"{self.facts} q" if self.joins_left else "query_facts q"
+        if self.several:
+            return f"LEFT JOIN {called} ON {relation().joins['q']}"  # inner: no full joins
+        return f"CROSS JOIN {called}"
+
+
+def hidden(value: str) -> str:
+    """The value as the planner does not see it: it expects the same of each agent, so PostgreSQL
+    caches one plan for all. Planning takes longer than a search of 100 memories."""
+    return f"(SELECT {value})"
+
+
+def joined_in_full(conditions: Sequence[str]) -> str:
+    """Conditions on rows that are joined in full, which PostgreSQL hashes or merges: a left join
+    may be planned as a loop over all pairs while tables are young, for the life of a connection.
+    It would make a left join of a full one if it knew that the conditions are false of NULL."""
+    return f"CASE WHEN m.id IS NULL THEN false ELSE {' AND '.join(conditions) or 'true'} END"
