@@ -42,6 +42,11 @@ _TYPES: Mapping[str, Any] = {
 }
 
 
+def field_type(field: Field) -> Any:
+    """The type of a field, as SQLAlchemy has it."""
+    return _TYPES[field.kind.type]
+
+
 def field_column(field: Field, schema: str | None = None) -> Column[Any]:
     """The column of a field, with its check."""
     kind, default = field.kind, field.standard

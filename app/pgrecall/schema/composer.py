@@ -192,21 +192,6 @@ def condition_names(options: Collection[str]) -> list[str]:
     return [line.name for line in _parts()["meets"] if line.name and line.is_in(options)]
 
 
-def filter_conditions(options: Collection[str]) -> list[str]:
-    """The conditions of filters on a memory alone."""
-    conditions, begun = [], []
-    for line in _parts()["conditions"]:
-        if line.needs or line.excludes:
-            begun.append(line)
-        if line.name:
-            is_filter = line.name not in ("valid", "as_of", "statuses", "embedding", "where")
-            if is_filter and all(one.is_in(options) for one in begun):
-                text = " ".join(one.text.strip() for one in begun)
-                conditions.append(text.removeprefix("AND "))
-            begun = []
-    return conditions
-
-
 def _meets(parts: Mapping[str, Collection[Line]]) -> tuple[Line, ...]:
     """Each condition of these parts by its name, as arguments of jsonb_build_object."""
     conditions: list[Line] = [Line("'any', true")]

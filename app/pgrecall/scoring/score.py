@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import singledispatch
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, Final, Protocol
 
 from sqlalchemy import (
     ColumnElement,
@@ -248,7 +248,9 @@ def _of_row(
         # Half-lives are sorted, so the first arm that matches is the shortest one that applies.
         assert signal.half_life is not None
         shorter = sum(days <= signal.half_life for _, days in half_lives)
-        every = literal_column(f"ARRAY[{_texts(name for name, _ in half_lives)}]")
+        every: ColumnElement[Any] = literal_column(
+            f"ARRAY[{_texts(name for name, _ in half_lives)}]"
+        )
         has_others = (column != all_(every)) | not_(m.c.additional_types.op("<@")(every))
         arms.insert(shorter, (has_others, _float8(rest)))
     return case(*arms, else_=_float8(rest))
@@ -258,7 +260,7 @@ class _Call(FunctionElement[Any]):
     """A call of a function in our schema."""
 
     inherit_cache = True
-    _traverse_internals: ClassVar[Any] = [
+    _traverse_internals = [  # noqa: RUF012  as SQLAlchemy has it
         *FunctionElement._traverse_internals,
         ("schema", InternalTraversal.dp_string),
         ("name", InternalTraversal.dp_string),

@@ -5,7 +5,7 @@ columns and joins that it reads, with the relations in the form that PostgreSQL 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, NamedTuple
@@ -22,10 +22,6 @@ _WORDED: Final = """unnest((SELECT worded.memories FROM worded),
            (SELECT worded.shares FROM worded), (SELECT worded.coverages FROM worded),
            (SELECT worded.owners FROM worded))"""
 _CONSTANTS = {"true": true, "false": false}
-USAGE: Final = (
-    *("retrieval_count", "success_count", "failure_count", "feedback_up", "feedback_down"),
-    "last_accessed_at",
-)
 
 
 class Relation(NamedTuple):
@@ -169,7 +165,7 @@ class Form:
         """Left joins can run in parallel."""
         return self.large and not self.routed
 
-    def of_all(self, inside: Sequence[str], outside: Sequence[str], read: Collection[str]) -> str:
+    def of_all(self, inside: Sequence[str], outside: Sequence[str], read: Set[str]) -> str:
         """FROM and WHERE of a statement about all memories that meet conditions: those `inside` are
         on columns of agent_memories alone. `read`: which of u, w and q it reads."""
         found = " AND ".join((self.agents("agent_memories.agent_id"), *inside))
@@ -181,7 +177,7 @@ class Form:
             usage = "pgrecall.memory_usage"
             if not self.joins_left:
                 owned = self.agents("agent_id")
-                usage = f"(SELECT * FROM {usage} WHERE {owned})"
+                usage = f"(SELECT * FROM {usage} WHERE {owned})"  # noqa: S608  ours
             lines.append(self.join("u", usage))
         if "w" in read:
             lines.append(self.join("w", _WORDED if self.joins_left else self.words))
@@ -193,7 +189,7 @@ class Form:
             lines.append(folded(f"WHERE {' AND '.join(outside)}", 1, 2))
         return "\n".join(lines)
 
-    def of_best(self, best: str, read: Collection[str]) -> str:
+    def of_best(self, best: str, read: Set[str]) -> str:
         """FROM of a statement about the rows of this relation, each looked up by its key. Its
         columns of u and w are those of `best`."""
         its = f"m.agent_id = {best}.agent_id AND m.id = {best}.id"

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Double, literal_column
+from sqlalchemy import ColumnElement, Double, literal_column, null
 
 from pgrecall.core.statement import Statement
 from pgrecall.core.steps import Run
+from pgrecall.ranking.conditions import condition
 from pgrecall.ranking.custom_condition import written
+from pgrecall.ranking.filter_keys import COMPUTED, DECAYED_TRUST, SIMILARITY
+from pgrecall.ranking.filters import Comparison, Group, Node
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
-from pgrecall.schema.composer import filter_conditions
-from pgrecall.schema.fields import COUNTERS, ROW
+from pgrecall.schema.columns import field_type
+from pgrecall.schema.fields import COUNTERS, ROW, USAGE
 from pgrecall.scoring.expression import boolean, counts_subjects, shift_of
-from pgrecall.scoring.score import factor, has_value, is_known, score_of, signal_expression
+from pgrecall.scoring.score import call, factor, has_value, is_known, score_of, signal_expression
 from pgrecall.scoring.signals import Decay, Signal
-from pgrecall.search.matched import USAGE, Form, Rows, compiled, folded, reads
+from pgrecall.search.matched import Form, Rows, compiled, folded, reads
 
-_COUNTED: Final = """,
+COUNTED: Final = """\
 counted AS MATERIALIZED (
     SELECT sum(pgrecall.touch(owner.agent_id, owner.ids, :accessed::boolean, :durable::boolean))
-      FROM (SELECT agent_id, array_agg(id) AS ids FROM best{floor}
+      FROM (SELECT agent_id, array_agg(id) AS ids FROM best{where}
              GROUP BY agent_id ORDER BY agent_id OFFSET 0) owner)"""
 """Counts one retrieval of each hit, in key order, so that concurrent touches cannot deadlock."""
 
@@ -32,13 +36,13 @@ counted AS MATERIALIZED (
 class Shape:
     """What the text of a statement depends on."""
 
-    schema: str
+    tables: Tables
     options: frozenset[str]
     """Those of the search."""
     signals: tuple[Signal, ...]
     decay: Decay | None
-    where: tuple[str, ...] = ()
-    """The caller's own conditions."""
+    filters: tuple[Node | str, ...] = ()
+    """The conditions of the filter; a SQLAlchemy condition as text on `agent_memories`."""
 
     def has(self, option: str) -> bool:
         return option in self.options
@@ -54,56 +58,77 @@ def searches(tables: Tables, search: Search, *, counts: bool = False, **values: 
 
 def shape_of(tables: Tables, search: Search) -> tuple[Shape, dict[str, Any]]:
     """The shape of a search's statements, and the values of their parameters."""
-    profile, where, parameters = search.profile, (), search.parameters
-    if search.filters.where:
-        conditions = written(tables.memories, search.filters.where)
-        where = tuple(one.text for one in conditions)
-        for one in conditions:
-            parameters |= one.values
-    shape = Shape(tables.schema, search.options, tuple(profile.signals), profile.decay, where)
+    profile, parts, parameters = search.profile, search.filters.parts, search.parameters
+    conditions: list[Node | str] = []
+    for number, part in enumerate(parts, start=1):
+        if isinstance(part.node, Comparison | Group):
+            conditions.append(part.node)
+        else:
+            text, values = written(tables.memories, part.node, f"where_{number}_")
+            conditions.append(f"({text})")
+            parameters |= values
+    parameters |= search.filters.values
+    signals = tuple(profile.signals)
+    shape = Shape(tables, search.options, signals, profile.decay, tuple(conditions))
     return shape, parameters
 
 
 @lru_cache(maxsize=512)
 def search_statement(shape: Shape, counts: bool) -> Statement:
     """The k best memories: their keys and scores, and then their rows."""
-    form, every = form_of(shape), rows_of(shape)
-    dynamic = shape.has("redistribute") and not all(is_known(one, every) for one in shape.signals)
-    score = compiled(
-        score_of(
-            [(one, literal_column(f":{one.name}_weight")) for one in shape.signals],
-            every,
-            redistribute=dynamic,
-            decay=shape.decay,
-            once=once,
-        )
-    )
-    carried = carried_columns(shape)
-    outside = outside_of(shape)
-    listed = f"m.agent_id, m.id, {score} AS score{''.join(f', {one}' for one in carried)}"
-    source = form.of_all(inside_of(shape), outside, reads(listed, *outside))
-    limit = ":ranked::integer"
-    select = folded(f"SELECT {listed}", 0, 7)
-    best = f"{select}\n{source}\n ORDER BY score DESC, m.id LIMIT {form.limit}"
-    found = rows_of(shape, carried=True)
-    columns = described(shape, found)
-    floor = " WHERE best.score >= :min_score::float8" if shape.has("min_score") else ""
-    tables = [f"best AS (\n{indented(best)}\n)"]
-    if "query_facts" in best + columns:
-        facts = folded(f"SELECT * FROM {form.facts})", 4, 4)
-        tables.insert(0, f"query_facts AS MATERIALIZED (\n{facts}")
-    text = (
-        f"/* pgrecall search */\nWITH {', '.join(tables)}{_COUNTED.format(floor=floor) if counts else ''}\n"
-        f"{folded('SELECT ' + columns, 0, 7)}\n{form.of_best('best', reads(described(shape, every)))}"
-        f"{' CROSS JOIN counted' if counts else ''}\n"
-        f"{floor}{chr(10) if floor else ''} ORDER BY score DESC, m.id"
-    )
-    return Statement(every.in_schema(text))
+    form = form_of(shape)
+    begun, columns = [best_of_all(shape, form)], described(shape, rows_of(shape, carried=True))
+    read = reads(described(shape, rows_of(shape)))
+    lines = [folded(f"SELECT {columns}", 0, 7), form.of_best("best", read)]
+    if counts:
+        begun.append(COUNTED.format(where=floor(shape)))
+        lines.append("  CROSS JOIN counted")
+    lines += [*filter(None, [floor(shape)]), " ORDER BY score DESC, m.id"]
+    return statement(shape, form, "search", begun, lines)
+
+
+def statement(
+    shape: Shape, form: Form, name: str, begun: Sequence[str], lines: Sequence[str]
+) -> Statement:
+    """These common table expressions and lines as a statement, with query_facts if they read it."""
+    tables, last = ",\n".join(begun), "\n".join(lines)
+    if "query_facts" in tables + last:
+        facts = folded(f"SELECT * FROM {form.facts}", 4, 4)  # noqa: S608  ours
+        tables = f"query_facts AS MATERIALIZED (\n{facts}\n),\n{tables}"
+    text = f"/* pgrecall {name} */\nWITH {tables}\n{last}"
+    return Statement(rows_of(shape).in_schema(text))
+
+
+def best_of_all(shape: Shape, form: Form) -> str:
+    """The common table expression `best`: the keys and scores of the best of all memories."""
+    rows, outside = rows_of(shape), outside_of(shape)
+    listed = ["m.agent_id", "m.id", f"{score_in(shape, rows)} AS score", *carried_columns(shape)]
+    select = ", ".join(listed)
+    source = form.of_all(inside_of(shape), outside, reads(select, *outside))
+    ordered = f" ORDER BY score DESC, m.id LIMIT {form.limit}"
+    return table("best", "\n".join((folded(f"SELECT {select}", 0, 7), source, ordered)))
+
+
+def score_in(shape: Shape, rows: Rows) -> str:
+    """The score by these columns, with the weights as parameters."""
+    weighed = [(one, literal_column(f":{one.name}_weight", Double)) for one in shape.signals]
+    divides = shape.has("redistribute") and not all(is_known(one, rows) for one in shape.signals)
+    return compiled(score_of(weighed, rows, redistribute=divides, decay=shape.decay, once=once))
+
+
+def floor(shape: Shape) -> str:
+    return " WHERE best.score >= :min_score::float8" if shape.has("min_score") else ""
+
+
+def table(name: str, text: str, *, materialized: bool = False) -> str:
+    """A common table expression."""
+    lines = "\n".join(f"    {line}" for line in text.split("\n"))
+    return f"{name} AS {'MATERIALIZED ' if materialized else ''}(\n{lines}\n)"
 
 
 def once(divisor: ColumnElement[float]) -> ColumnElement[float]:
     """A number that does not depend on the memory, computed once."""
-    return literal_column(f"(SELECT {compiled(divisor)} FROM query_facts q LIMIT 1)", Double)
+    return literal_column(f"(SELECT {compiled(divisor)} FROM query_facts q LIMIT 1)", Double)  # noqa: S608  ours
 
 
 def form_of(shape: Shape) -> Form:
@@ -114,7 +139,7 @@ def form_of(shape: Shape) -> Form:
     facts = [
         agents,
         ":query" if shape.has("query") else "NULL",
-        ":query_text::text" if shape.has("words") else "NULL",
+        ":keywords::text" if shape.has("words") else "NULL",
         ":naming_text::text" if shape.has("naming") and not shape.has("given_names") else "NULL",
         ":query_entities::text[]" if shape.has("given_names") else "NULL",
         "NULL",
@@ -126,7 +151,8 @@ def form_of(shape: Shape) -> Form:
         several=shape.has("teams"),
         large=shape.has("large"),
         routed=shape.has("distributed"),
-        words=f"pgrecall.keyword_shares({agents}, :query_text::text, :worded_owners::text[], {as_of})",
+        words=f"pgrecall.keyword_shares({agents}, :keywords::text,"
+        f" :worded_owners::text[], {as_of})",
         facts=f"pgrecall.query_facts({', '.join(facts)})",
     )
 
@@ -161,44 +187,53 @@ def rows_of(shape: Shape, carried: bool = False) -> Rows:
         }
         values["has_names"] = "true"
     rows = dict.fromkeys("muwq", "") if carried else {}
-    return Rows(shape.schema, values, rows)
+    return Rows(shape.tables.schema, values, rows)
 
 
 def carried_columns(shape: Shape) -> list[str]:
     """What the second phase needs of usage and words: looked up again, a plan from before there was
     any usage would scan all of it for each hit."""
-    usage = [f"u.{name}" for name in USAGE]
+    usage = [f"u.{one.name}" for one in USAGE]
     return [*usage, "w.share", "w.coverage"] if shape.has("words") else usage
 
 
 def inside_of(shape: Shape) -> list[str]:
     """The conditions on columns of agent_memories."""
-    has = shape.has
-    rows = Rows(shape.schema, rows_of(shape).values, {"m": ""})
+    own = Rows(shape.tables.schema, rows_of(shape).values, {"m": ""})
     conditions = []
-    if has("statuses"):
-        conditions.append("status = ANY (:statuses::text[])")
-    else:
+    if not shape.has("statuses"):
         conditions.append("status = 'active'")
-    conditions += [rows.text(one) for one in ("valid",) if has("valid")]
-    conditions += [rows.text("existed")] if has("as_of") else []
-    if has("embedding"):
+    if shape.has("valid"):
+        conditions.append(own.text("valid"))
+    if shape.has("as_of"):
+        conditions.append(own.text("existed"))
+    if shape.has("embedding"):
         conditions.append("embedding IS NOT NULL")
-    conditions += filter_conditions(shape.options)
-    return [*conditions, *(f"({one})" for one in shape.where)]
+    memories = shape.tables.memories
+    columns = {one.name: one for one in memories.alias(memories.name).c}
+    for one in shape.filters:
+        if isinstance(one, str):
+            conditions.append(one)
+        elif one.reads.isdisjoint(COMPUTED):
+            conditions.append(f"({compiled(condition(one, columns, shape.tables.schema))})")
+    return conditions
 
 
 def outside_of(shape: Shape) -> list[str]:
     """The conditions on other columns of matched."""
-    rows, conditions = rows_of(shape), []
-    if shape.has("min_trust"):
-        decayed = (
-            "pgrecall.decayed_trust(m.trust, {}, {}, m.trust_curve, m.trust_half_life_hours, -1)"
-        )
-        text = decayed.format(rows.text("last_accessed_at"), rows.text("moment"))
-        conditions.append(f"{text} >= :min_trust::float8")
+    rows = rows_of(shape)
+    conditions = []
     if shape.has("min_relevance"):
         conditions.append(f"{rows.text('relevance')} >= :min_relevance::float8")
+    columns: dict[str, Any] = {one.name: one for one in shape.tables.memories.alias("m").c}
+    its = rows.c
+    stored = its.trust, its.last_accessed_at, its.moment, its.trust_curve
+    decayed = call(rows, "decayed_trust", *stored, its.trust_half_life_hours, null())
+    columns |= {one.name: literal_column(rows.text(one.name), field_type(one)) for one in USAGE}
+    columns |= {SIMILARITY: literal_column(rows.text("cosine"), Double), DECAYED_TRUST: decayed}
+    for one in shape.filters:
+        if not isinstance(one, str) and not one.reads.isdisjoint(COMPUTED):
+            conditions.append(f"({compiled(condition(one, columns, shape.tables.schema))})")
     return conditions
 
 
@@ -233,7 +268,3 @@ def memory_column(name: str) -> str:
     if name in COUNTERS:
         return f"coalesce({name}, 0) AS {name}"
     return f"m.{name}" if name in ("agent_id", "id") else name
-
-
-def indented(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.split("\n"))
