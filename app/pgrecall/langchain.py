@@ -282,7 +282,7 @@ class RecallVectorStore(VectorStore):
             self._agent_id,
             query,
             k=k,
-            consider=max(k, fetch_k),
+            fetch_k=max(k, fetch_k),
             diversity=min(1 - lambda_mult, MOST_DIVERSE),
             max_tokens=MAX_TOKENS,
             **named,

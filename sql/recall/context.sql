@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION context(
     max_skips integer DEFAULT 3,
     diversity float8 DEFAULT 0,
     max_similarity float8 DEFAULT NULL,
-    consider integer DEFAULT NULL,
+    fetch_k integer DEFAULT NULL,
     strategy text DEFAULT 'auto'
 ) RETURNS TABLE (
     step integer, verdict text, tokens integer, agent_id text, id uuid, content text,
@@ -39,10 +39,10 @@ BEGIN
     PERFORM require_share('max_similarity', coalesce(max_similarity, 0));
     IF max_tokens IS NULL OR max_tokens < 1
        OR max_skips IS NULL OR max_skips NOT BETWEEN 1 AND @MAX_CONSIDERED@
-       OR k > @MAX_CONSIDERED@ OR consider NOT BETWEEN k AND @MAX_CONSIDERED@ THEN
+       OR k > @MAX_CONSIDERED@ OR fetch_k NOT BETWEEN k AND @MAX_CONSIDERED@ THEN
         RAISE EXCEPTION 'max_tokens must be at least 1, max_skips and k lie within 1 and '
-            '@MAX_CONSIDERED@, and consider within k and @MAX_CONSIDERED@; got %, %, % and %',
-            max_tokens, max_skips, k, consider
+            '@MAX_CONSIDERED@, and fetch_k within k and @MAX_CONSIDERED@; got %, %, % and %',
+            max_tokens, max_skips, k, fetch_k
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF jsonb_typeof(reserve) IS DISTINCT FROM 'object'
        OR EXISTS (SELECT FROM jsonb_each(reserve) r WHERE jsonb_typeof(r.value) <> 'number'
@@ -53,8 +53,8 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     most := k;
-    k := coalesce(consider, greatest(k, CASE WHEN reserve <> '{}' OR max_similarity IS NOT NULL
-                                                THEN 80 ELSE least(k * max_skips, 80) END));
+    k := coalesce(fetch_k, greatest(k, CASE WHEN reserve <> '{}' OR max_similarity IS NOT NULL
+                                               THEN 80 ELSE least(k * max_skips, 80) END));
     packing := jsonb_build_object(
         'budget', greatest(max_tokens - 5, 0), 'most', most, 'floor', coalesce(min_score, 0),
         'max_skips', max_skips, 'diversity', diversity, 'max_similarity', max_similarity,

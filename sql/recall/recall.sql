@@ -10,7 +10,7 @@ CREATE OR REPLACE FUNCTION recall(
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
     score float8, similarity float8, signals jsonb, attached_to uuid,
     importance float8, tier text, key text, last_accessed_at timestamptz, hops integer,
-    relevance float8, on_subject boolean
+    relevance float8, is_relevant boolean
 )
     LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
@@ -49,7 +49,7 @@ BEGIN
     WHILE NOT answered LOOP
         answered := sources IS NULL;
         FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, attached_to,
-            importance, tier, key, last_accessed_at, hops, relevance, on_subject, passed,
+            importance, tier, key, last_accessed_at, hops, relevance, is_relevant, passed,
             total IN
             EXECUTE recall_text(asked.facts, asked.options, sources)
             USING ranked, asked.owners, asked.weighed, coalesce(sources,
@@ -76,7 +76,7 @@ COMMENT ON FUNCTION recall IS
     'The k best memories for a query by a profile, best first, ties by id, with score, similarity '
     'and signals. touch: count their retrieval, which moves last_accessed_at unless the profile '
     'has accessed_by use. attached_to: the hit that a turn came along with by surrounding_turns. '
-    'linked: add memories at most so many links away from the hits. on_subject: false where '
+    'linked: add memories at most so many links away from the hits. is_relevant: false where '
     'nothing on this subject was found: the best relevance is below the floor of the profile, and '
     'the rows are the nearest. diversity: choose the k by maximal marginal relevance, in the order '
     'of choice.';
@@ -139,7 +139,7 @@ CREATE OR REPLACE FUNCTION expanded(
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
     score float8, similarity float8, signals jsonb, attached_to uuid,
     importance float8, tier text, key text, last_accessed_at timestamptz, hops integer,
-    relevance float8, on_subject boolean
+    relevance float8, is_relevant boolean
 )
     LANGUAGE plpgsql VOLATILE ROWS 20 SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
@@ -148,7 +148,7 @@ DECLARE
     hit_ids uuid[] := '{}';
 BEGIN
     FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, attached_to,
-        importance, tier, key, last_accessed_at, hops, relevance, on_subject IN
+        importance, tier, key, last_accessed_at, hops, relevance, is_relevant IN
         WITH hits AS MATERIALIZED (
             SELECT r.*, row_number() OVER () AS place FROM recall(
                    @passed@, false, strategy, diversity => diversity) r
@@ -166,7 +166,7 @@ BEGIN
         )
         SELECT u.agent_id, u.id, u.content, u.memory_type, u.created_at, u.score, u.similarity,
                u.signals, u.attached_to, u.importance, u.tier, u.key, u.last_accessed_at,
-               u.hops, u.relevance, u.on_subject
+               u.hops, u.relevance, u.is_relevant
           FROM (SELECT h.* FROM hits h UNION ALL SELECT l.* FROM linked l) u
          ORDER BY CASE WHEN surrounding_turns > 0 OR diversity > 0 THEN u.place END,
                   u.score DESC, u.id
@@ -190,7 +190,7 @@ CREATE OR REPLACE FUNCTION linked_memories(
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
     score float8, similarity float8, signals jsonb, attached_to uuid,
     importance float8, tier text, key text, last_accessed_at timestamptz, away integer,
-    relevance float8, on_subject boolean
+    relevance float8, is_relevant boolean
 )
     LANGUAGE plpgsql STABLE ROWS 20 SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable

@@ -126,7 +126,7 @@ def test_ranking_and_packing_are_one_statement(shared_engine: Engine, agent: str
 def test_the_record_is_plain_json(repo: MemoryRepository, agent: str) -> None:
     several = [("tea", 0.9, at(0)), ("tea too", 0.8, at(1)), ("coffee", 0.05, None)]
     ids = repo.add_many(agent, [note(t, score, embedding=v) for t, score, v in several])
-    numbers: dict[str, Any] = dict.fromkeys(("max_tokens", "k", "consider"), np.int32(50))
+    numbers: dict[str, Any] = dict.fromkeys(("max_tokens", "k", "fetch_k"), np.int32(50))
 
     found = repo.context(agent, max_similarity=0.9, min_score=0.1, **numbers, **BY_IMPORTANCE)
     record = json.loads(json.dumps(found.record()))
@@ -202,10 +202,10 @@ def test_so_many_of_the_best_are_considered(repo: MemoryRepository, agent: str) 
 
     several: list[tuple[dict[str, Any], int]] = [
         ({"k": 2}, 6),
-        ({"k": 2, "consider": 4}, 4),
+        ({"k": 2, "fetch_k": 4}, 4),
         ({"k": 30}, 80),
         ({"k": 90}, 90),
-        ({"k": 1, "consider": 500}, 100),
+        ({"k": 1, "fetch_k": 500}, 100),
         ({"k": 2, "reserve": {"task": 0.1}}, 80),
         ({"k": 2, "reserve": {}}, 6),
         ({"k": 2, "max_similarity": 1.0}, 80),
@@ -307,7 +307,7 @@ def test_only_what_is_in_the_text_is_counted_unless_told_not_to(
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"max_tokens": 0}, r"max_tokens must lie within 1 and 2147483647, got 0"),
     ({"k": 0}, r"k must lie within 1 and 500, got 0"),
-    ({"consider": 19}, r"consider must lie within 20 and 500, got 19"),
+    ({"fetch_k": 19}, r"fetch_k must lie within 20 and 500, got 19"),
     ({"reserve": 0.5}, r"reserve must map memory types to shares, got float"),
     ({"reserve": {"a": 0.6, "b": 0.5}}, r"shares of reserve must not exceed 1.*1\.1"),
     ({"reserve": dict.fromkeys(map(str, range(101)), 0)}, r"at most 100 types, got 101"),

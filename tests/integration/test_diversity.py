@@ -95,7 +95,7 @@ def test_hits_are_chosen_as_a_loop_does(
         assert contents(hits) != contents(ranked[:k])
     by_text = {hit.memory.content: hit for hit in ranked}
     assert [*hits] == [by_text[hit.memory.content] for hit in hits], "scores do not change"
-    asked = {"diversity": diversity, "consider": max(50, 5 * k)} | ASKED | case
+    asked = {"diversity": diversity, "fetch_k": max(50, 5 * k)} | ASKED | case
     packed = repo.context("agent", QUERY, **asked).packed
     assert {one.hit.memory.content for one in packed} == {*contents(hits)}
     [again] = repo.search_many("agent", [QUERY], diversity=diversity, **ASKED, **case)

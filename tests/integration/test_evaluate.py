@@ -286,7 +286,7 @@ def test_reranked_ranks_are_those_of_a_reranked_search(
     world: World, arguments: dict[str, Any]
 ) -> None:
     texts = {name: one for name, one in QUESTIONS.items() if isinstance(one.query, str)}
-    arguments |= {"as_of": NOW, "rerank": Rerank(shuffling, top=7, within=60)}
+    arguments |= {"as_of": NOW, "rerank": Rerank(shuffling, top=7, timeout=60)}
     ids = [*world.ids, *world.team_ids][::2]
     with world.at_one_moment() as repo:
         sizes = assert_same_ranks(repo, AGENT, texts | BOTH, ids, FEW, **arguments)
@@ -311,7 +311,7 @@ def test_a_reranker_is_compared_with_the_order_by_score(
     def last(query: str, texts: list[str]) -> list[float]:
         return [float(text.split()[1]) for text in texts]
 
-    rerank = Rerank(last, top=4, within=60)
+    rerank = Rerank(last, top=4, timeout=60)
     found = shared_repo.evaluation.evaluate(
         agent, queries, profiles=[trust, meaning], rerank=rerank
     )
@@ -351,7 +351,7 @@ def test_a_tuning_judges_both_profiles_after_the_reranker(
     def exact(query: str, texts: list[str]) -> list[float]:
         return [float(text == query) for text in texts]
 
-    tuning = shared_repo.evaluation.tune(agent, queries, rerank=Rerank(exact, within=60))
+    tuning = shared_repo.evaluation.tune(agent, queries, rerank=Rerank(exact, timeout=60))
 
     assert [one.profile.name for one in tuning.held_out.profiles] == [
         *("hybrid_reranked", "hybrid_tuned_reranked"),

@@ -198,7 +198,7 @@ def test_context_packs_as_the_repository_does(
         {},
         {"max_tokens": 300},
         {"max_tokens": 800, "max_similarity": 0.6},
-        {"max_tokens": 800, "diversity": 0.4, "consider": 60, "teams": [TEAM]},
+        {"max_tokens": 800, "diversity": 0.4, "fetch_k": 60, "teams": [TEAM]},
         {"max_tokens": 600, "reserve": {"task": 0.5, "fact": 0.25}, "keywords": "fire"},
         {"max_tokens": 500, "period": (before(90), before(60)), "keywords": "fire"},
         {"max_tokens": 300, "surrounding_turns": 2, "keywords": "great fire"},
@@ -299,7 +299,7 @@ def test_what_cannot_be_asked_is_refused_in_words(
 
 def test_what_one_of_them_cannot_do_is_refused(connection: Connection) -> None:
     for given in (
-        *({"max_tokens": 0}, {"diversity": 1}, {"consider": 3}, {"max_similarity": 1.5}),
+        *({"max_tokens": 0}, {"diversity": 1}, {"fetch_k": 3}, {"max_similarity": 1.5}),
         *({"reserve": {"task": 0.7, "fact": 0.7}}, {"reserve": {"task": "all"}}),
     ):
         asked: dict[str, Any] = given
@@ -383,7 +383,7 @@ def test_the_call_of_the_documentation(own_url: str, own_repo: MemoryRepository)
     assert list(rows[0]) == [
         *("agent_id", "id", "content", "memory_type", "created_at"),
         *("score", "similarity", "signals", "attached_to"),
-        *("importance", "tier", "key", "last_accessed_at", "hops", "relevance", "on_subject"),
+        *("importance", "tier", "key", "last_accessed_at", "hops", "relevance", "is_relevant"),
     ]
     assert isinstance(rows[0]["id"], UUID)
     assert (rows[0]["similarity"], rows[1]["similarity"]) == pytest.approx((1, 0.5))

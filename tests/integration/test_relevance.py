@@ -232,7 +232,7 @@ def test_a_floor_is_refused_where_there_is_nothing_to_compare_with_and_none_is_n
 def test_a_search_says_when_nothing_is_on_the_subject(mine: Owner, connection: Connection) -> None:
     """By the floor of its profile; the nearest are returned all the same."""
     mine.add_many([north("tea in Porto"), north("coffee", embedding=at(80))])
-    for query, words, best, on_subject in (
+    for query, words, best, is_relevant in (
         (NORTH, "tea", 1.0, True),
         (at(172), "gravel", 0.0, False),
         (at(90), "mountains", math.cos(math.radians(10)) / 2, True),
@@ -244,14 +244,14 @@ def test_a_search_says_when_nothing_is_on_the_subject(mine: Owner, connection: C
         hits = mine.search(query, keywords=words, touch=False)
         assert len(hits) == 2
         assert hits.relevance == pytest.approx(best, abs=1e-6)
-        assert hits.on_subject is on_subject
-        assert ("nothing on this subject" in str(hits)) is not on_subject
-        assert ("nothing on this subject" in str(hits._repr_html_())) is not on_subject
+        assert hits.is_relevant is is_relevant
+        assert ("nothing on this subject" in str(hits)) is not is_relevant
+        assert ("nothing on this subject" in str(hits._repr_html_())) is not is_relevant
         rows = recall(connection, "hybrid", mine.name, query=query, keywords=words)
-        assert {row["on_subject"] for row in rows} == {on_subject}
+        assert {row["is_relevant"] for row in rows} == {is_relevant}
         assert max(row["relevance"] for row in rows) == pytest.approx(best, abs=1e-6)
-    assert mine.search(None, touch=False).on_subject is None
-    assert mine.search(NORTH, profile="five_factor", touch=False).on_subject is None
+    assert mine.search(None, touch=False).is_relevant is None
+    assert mine.search(NORTH, profile="five_factor", touch=False).is_relevant is None
     context = mine.context(at(172), keywords="gravel", touch=False)
     assert context.notice.startswith("nothing on this subject: the best relevance is 0.000")
     assert "coffee" in context.notice or "tea" in context.notice

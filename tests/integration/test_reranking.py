@@ -179,7 +179,7 @@ def test_after_the_budget_the_order_by_score_stands(
 
     repo = MemoryRepository(engine)
     moment = at_one_moment(repo)
-    hits = repo.search("ada", **ASKED, k=3, rerank=Rerank(slow, within=0.01), **moment)
+    hits = repo.search("ada", **ASKED, k=3, rerank=Rerank(slow, timeout=0.01), **moment)
 
     assert ended == [], "nobody waited"
     assert (hits.reranked, hits.rerank_note) == (False, "the reranker took longer than 0.01 s")
@@ -206,7 +206,7 @@ def test_a_coroutine_is_cancelled_at_the_end_of_the_budget(
         return []
 
     repo = awaited(AsyncMemoryRepository(async_engine), loop.run)
-    hits = repo.search("ada", **ASKED, k=2, rerank=Rerank(slow, within=0.01))
+    hits = repo.search("ada", **ASKED, k=2, rerank=Rerank(slow, timeout=0.01))
 
     assert cancelled == ["which tea?"]
     assert (hits.reranked, contents(hits)) == (False, named(0, 1))
@@ -227,7 +227,7 @@ def test_a_function_does_not_hold_up_the_loop(
 
     async def work() -> Hits:
         repo = AsyncMemoryRepository(async_engine)
-        rerank = Rerank(waits, within=60)
+        rerank = Rerank(waits, timeout=60)
         first = asyncio.ensure_future(repo.search("ada", **ASKED, rerank=rerank))
         await asyncio.to_thread(begun.wait, 60)
         first.cancel()
@@ -289,7 +289,7 @@ def test_calls_that_never_end_do_not_pile_up(
         return []
 
     repo, fake = MemoryRepository(engine), Fake()
-    repo.search("ada", **ASKED, rerank=Rerank(hangs, within=0.01))
+    repo.search("ada", **ASKED, rerank=Rerank(hangs, timeout=0.01))
     hits = repo.search("ada", **ASKED, k=1, rerank=fake)
 
     assert begun.is_set()
@@ -307,7 +307,7 @@ def test_no_connection_is_held_meanwhile(database_url: str) -> None:
         assert repo.count("ada") == NUMBER
         return fake(query, texts)
 
-    rerank = Rerank(asks, top=4, within=60)
+    rerank = Rerank(asks, top=4, timeout=60)
     hits = repo.search("ada", **ASKED, k=2, rerank=rerank)
     context = repo.context("ada", **ASKED, k=2, rerank=rerank)
     engine.dispose()
@@ -333,7 +333,7 @@ def test_a_lost_connection_does_not_ask_it_again(database_url: str) -> None:
         connection.exec_driver_sql("SET application_name = 'cut'")
         connection.commit()
     context = MemoryRepository(engine).context(
-        "ada", **ASKED, k=2, rerank=Rerank(cuts, top=3, within=60), touch=False
+        "ada", **ASKED, k=2, rerank=Rerank(cuts, top=3, timeout=60), touch=False
     )
     engine.dispose()
 
@@ -416,8 +416,8 @@ def test_what_cannot_be_reranked_is_refused(either: MemoryRepository, message: s
 def test_what_is_no_reranker_is_refused(engine: Engine) -> None:
     for bad, message in (
         ({"top": 0}, "top must lie within 1 and 1000, got 0"),
-        ({"within": 0}, "within must be more than 0 seconds, got 0"),
-        ({"within": "1"}, "within must be a number"),
+        ({"timeout": 0}, "timeout must be more than 0 seconds, got 0"),
+        ({"timeout": "1"}, "timeout must be a number"),
         ({"reranker": None}, "Rerank needs a reranker, got None"),
         ({"reranker": 3}, "reranker must be a function, got 3"),
     ):
@@ -434,7 +434,7 @@ def packed(context: Context) -> list[tuple[str, float | None, int | None]]:
 
 
 def test_a_context_is_packed_in_its_order(either: MemoryRepository, fake: Fake) -> None:
-    context = either.context("ada", **ASKED, k=3, consider=6, rerank=Rerank(fake, top=5))
+    context = either.context("ada", **ASKED, k=3, fetch_k=6, rerank=Rerank(fake, top=5))
 
     assert packed(context) == [("tea 4", 4, 4), ("tea 3", 3, 2), ("tea 2", 2, 0)]
     left_out = [(one.hit.memory.content, one.reason) for one in context.left_out]

@@ -168,7 +168,7 @@ def test_durations_are_in_seconds_and_without_embedder_and_reranker(
     reader.get_metrics_data()
 
     repo.consolidate("agent")
-    repo.context("agent", "tea", rerank=Rerank(slow, within=60), touch=False)
+    repo.context("agent", "tea", rerank=Rerank(slow, timeout=60), touch=False)
 
     span = exporter.get_finished_spans()[-1]
     assert span.name == "context pgrecall"

@@ -80,7 +80,7 @@ def explain(call: Call) -> Output:
         metavar="TYPE=SHARE",
     ),
     max_similarity=option("Leave out memories more similar to one above, such as 0.92."),
-    consider=option("How many of the best memories to look at."),
+    fetch_k=option("How many of the best memories to look at."),
 )
 def context(call: Call) -> Output:
     """Write the best memories for a text as part of a prompt, within a budget of tokens.

@@ -57,7 +57,7 @@ def context(
     reserve: Mapping[str, float] | None = None,
     diversity: float = 0.0,
     max_similarity: float | None = None,
-    consider: int | None = None,
+    fetch_k: int | None = None,
     style: Style | str = "plain",
     strategy: Strategy = "auto",
     touch: bool = True,
@@ -67,7 +67,7 @@ def context(
     """The agent's best memories for a query, as text for a prompt of at most `max_tokens`.
 
     Ranks as `search` does, with the same arguments, and packs the best first, at most k. A memory
-    that does not fit into the rest is skipped; after three in a row, packing stops. `consider` is
+    that does not fit into the rest is skipped; after three in a row, packing stops. `fetch_k` is
     how many ranked memories are looked at: by default 3 · k but at most 80 (or k), and 80 where
     `reserve` or `max_similarity` may skip more.
 
@@ -96,19 +96,19 @@ def context(
     max_tokens = require_count("max_tokens", max_tokens, at_least=1, at_most=MAX_TOKENS)
     shares = _reserve(reserve)
     max_similarity = require_share("max_similarity", max_similarity)
-    if consider is None:
+    if fetch_k is None:
         passes_over = bool(shares) or max_similarity is not None
-        consider = max(most, MAX_K if passes_over else min(most * MAX_SKIPS, MAX_K))
+        fetch_k = max(most, MAX_K if passes_over else min(most * MAX_SKIPS, MAX_K))
         if judge_by is not None:
-            consider = min(max(consider, judge_by[0].top), MAX_CONSIDERED)
-    consider = require_count("consider", consider, at_least=most, at_most=MAX_CONSIDERED)
+            fetch_k = min(max(fetch_k, judge_by[0].top), MAX_CONSIDERED)
+    fetch_k = require_count("fetch_k", fetch_k, at_least=most, at_most=MAX_CONSIDERED)
     zone = tables.in_zone(arguments.get("timezone")).zone
     chosen = styles.chosen(style, zone or UTC)
     question = Question.of(
         tables,
         agent_id,
         query,
-        k=consider,
+        k=fetch_k,
         arguments=arguments,
         floor=lambda profile: profile.min_relevance,
     )

@@ -25,7 +25,7 @@ MAX_FILTER_DEPTH = 8
 MAX_SURROUNDING_TURNS = 10
 """Turns on each side of a hit."""
 MAX_CONSIDERED = 500
-"""The greatest `consider` of a context, since every pair may have to be compared."""
+"""The greatest `fetch_k` of a context, since every pair may have to be compared."""
 LEAST_COMPARED, COMPARED_PER_HIT = 50, 5
 """With `diversity`, a search chooses its k hits among so many of the best: k times the second, at
 least the first, and at most MAX_CONSIDERED."""

@@ -37,7 +37,7 @@ class Rerank:
     reranker: Reranker = field(hash=False)
     top: int = 20
     """How many hits are reranked: the best by score. The others follow in their order."""
-    within: float = 1.0
+    timeout: float = 1.0
     """Seconds after which the order by score stands. A call of a function cannot be interrupted: it
     ends by itself, and what it returns is ignored."""
 
@@ -46,8 +46,8 @@ class Rerank:
         if self.reranker is None:
             raise InputError("Rerank needs a reranker, got None")
         require_count("top", self.top, at_least=1, at_most=MAX_TOP)
-        if not require_number("within", self.within, 0, LONGEST, units=" seconds"):
-            raise InputError("within must be more than 0 seconds, got 0")
+        if not require_number("timeout", self.timeout, 0, LONGEST, units=" seconds"):
+            raise InputError("timeout must be more than 0 seconds, got 0")
 
 
 class Verdict(NamedTuple):
@@ -107,9 +107,9 @@ def failed(error: BaseException) -> Verdict:
     return Verdict(None, note, kind)
 
 
-def late(within: float) -> Verdict:
+def late(timeout: float) -> Verdict:
     """The verdict of a reranker that has not answered."""
-    return stands(f"the reranker took longer than {within:g} s")
+    return stands(f"the reranker took longer than {timeout:g} s")
 
 
 def stands(reason: str) -> Verdict:

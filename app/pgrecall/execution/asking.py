@@ -119,13 +119,13 @@ _log = logging.getLogger("pgrecall")
 def reranked(rerank: Rerank, query: str, texts: tuple[str, ...]) -> Verdict:
     """The verdict on the texts, within the budget."""
     call = _started(rerank.reranker, query, texts)
-    wait([call], rerank.within)
-    return _told(call.result() if call.done() else late(rerank.within))
+    wait([call], rerank.timeout)
+    return _told(call.result() if call.done() else late(rerank.timeout))
 
 
 async def areranked(rerank: Rerank, query: str, texts: tuple[str, ...]) -> Verdict:
     """The same, by a coroutine function, too, which is cancelled at the end of the budget."""
-    budget = asyncio.timeout(rerank.within)
+    budget = asyncio.timeout(rerank.timeout)
     try:
         async with budget:
             if is_coroutine_function(rerank.reranker):
@@ -133,7 +133,7 @@ async def areranked(rerank: Rerank, query: str, texts: tuple[str, ...]) -> Verdi
                 return _told(verdict(await reply, len(texts)))
             return _told(await asyncio.wrap_future(_started(rerank.reranker, query, texts)))
     except Exception as error:
-        return _told(late(rerank.within) if budget.expired() else failed(error))
+        return _told(late(rerank.timeout) if budget.expired() else failed(error))
 
 
 def _started(reranker: Reranker, query: str, texts: tuple[str, ...]) -> Future[Verdict]:

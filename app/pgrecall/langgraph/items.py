@@ -28,13 +28,13 @@ IS_ITEM: Final = {"content_type": CONTENT_TYPE}
 class FoundItems(list[base.SearchItem]):
     """The items of a search."""
 
-    on_subject: bool | None
+    is_relevant: bool | None
     """False: nothing on this subject was found, and these are only the nearest. None: there was no
     query, or the profile has no floor of relevance."""
 
-    def __init__(self, found: Iterable[base.SearchItem], *, on_subject: bool | None) -> None:
+    def __init__(self, found: Iterable[base.SearchItem], *, is_relevant: bool | None) -> None:
         super().__init__(found)
-        self.on_subject = on_subject
+        self.is_relevant = is_relevant
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ _OURS = ("filter", "include_inactive", "teams", "as_of")
 """Arguments of a search that the store needs itself."""
 
 Found = tuple[list[tuple[Memory, float | None]], bool | None]
-"""Memories with their scores, None without a query; and `on_subject`, as Hits have it."""
+"""Memories with their scores, None without a query; and `is_relevant`, as Hits have it."""
 
 
 class _Values(Methods[R_co]):
@@ -147,11 +147,11 @@ class RecallStore(base.BaseStore):
         within = self._items.condition(op.namespace_prefix)
         within |= on_metadata(op.filter or {}, "metadata.value")
         find = self._ranked if op.query and op.query.strip() else self._newest
-        hits, on_subject = yield from find(op, owners, within)
+        hits, is_relevant = yield from find(op, owners, within)
         if op.refresh_ttl:
             yield from self._refresh(memory for memory, _ in hits)
         found = (base.SearchItem(**items.fields(memory), score=score) for memory, score in hits)
-        return items.FoundItems(found, on_subject=on_subject)
+        return items.FoundItems(found, is_relevant=is_relevant)
 
     def _ranked(self, op: base.SearchOp, owners: list[str], within: dict[str, Any]) -> Calls[Found]:
         most, is_complete = op.offset + op.limit, len(owners) == 1 and not op.offset
@@ -160,18 +160,18 @@ class RecallStore(base.BaseStore):
         if query is not None and len(owners) > 1:  # embedded once for all of them
             query = (yield call("_ask", Ask("embed_query", (query,)))).vectors[0]
         hits: list[Any] = []
-        on_subject: set[bool | None] = set()
+        is_relevant: set[bool | None] = set()
         for owner in owners:
             touch = self._touch and is_complete
             of_owner = yield call("search", owner, query, touch=touch, **arguments)
             hits += of_owner
-            on_subject.add(of_owner.on_subject)
+            is_relevant.add(of_owner.is_relevant)
         if not is_complete:
             hits = sorted(hits, key=lambda hit: (-hit.score, hit.memory.id))[op.offset : most]
             touched = _grouped((_owner(hit.memory), hit.memory.id) for hit in hits if self._touch)
             for owner, ids in touched.items():
                 yield call("touch", owner, ids)
-        is_any = True if True in on_subject else False if False in on_subject else None
+        is_any = True if True in is_relevant else False if False in is_relevant else None
         return [(hit.memory, hit.score) for hit in hits], is_any
 
     def _newest(self, op: base.SearchOp, owners: list[str], within: dict[str, Any]) -> Calls[Found]:

@@ -69,7 +69,7 @@ class Hits(list[ScoredMemory], Displayed):
         return max((hit.relevance for hit in self if hit.relevance is not None), default=None)
 
     @property
-    def on_subject(self) -> bool | None:
+    def is_relevant(self) -> bool | None:
         """False: nothing on this subject was found, and the hits are only the nearest. None: the
         profile has no floor, or the query neither text nor vector."""
         best = self.relevance
@@ -78,7 +78,7 @@ class Hits(list[ScoredMemory], Displayed):
     @property
     def notice(self) -> str:
         """A sentence if nothing is on the subject; else empty."""
-        if self.on_subject is not False:
+        if self.is_relevant is not False:
             return ""
         return f"{off_subject(self.relevance, self.floor)}; the nearest:"
 

@@ -72,7 +72,7 @@ def search(
     agent has enough memories and signals unknown to the index weigh at most a tenth).
 
     `rerank` judges the best by score once more: a function from a query and texts to numbers, a
-    `Rerank` with its `top` and its budget `within`, or True for the repository's. If it fails or
+    `Rerank` with its `top` and its `timeout`, or True for the repository's. If it fails or
     takes too long, the order by score stands, and `rerank_note` of the result says why.
 
     Raises InputError and its children for a value that cannot be used, and DatabaseReadOnly if

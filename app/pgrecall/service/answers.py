@@ -55,7 +55,7 @@ class SearchAnswer:
     """True if their retrieval was counted."""
     relevance: float | None
     """The highest relevance of the hits."""
-    on_subject: bool | None
+    is_relevant: bool | None
     """False: nothing on this subject was found, and the hits are only the nearest."""
     reranked: bool | None
     """True if they are in the order of the reranker; null if the request did not ask for it."""
@@ -115,7 +115,7 @@ def shown(result: Any, called: str | None = None) -> Any:
             how = (result.strategy, result.candidates, result.period)
             about = (result.profile, result.touched)
             reranked = (result.reranked, result.rerank_note)
-            subject = (result.relevance, result.on_subject)
+            subject = (result.relevance, result.is_relevant)
             return SearchAnswer([*result], *how, *about, *subject, *reranked)
         case Page():
             return MemoriesAnswer([*result], result.next, result.total)

@@ -80,7 +80,7 @@ BOUNDS: dict[str, Bounds] = {
     "trust_curve": {"enum": [*limits.TRUST_CURVES, None]},
     "style": {"enum": [*STYLES]},
     "diversity": {"minimum": 0, "exclusiveMaximum": 1},
-    "consider": Count(1, limits.MAX_CONSIDERED).schema,
+    "fetch_k": Count(1, limits.MAX_CONSIDERED).schema,
     "tokens": {"minimum": 0, "maximum": MAX_TOKENS},
     "turn": {"minimum": 0, "maximum": limits.MAX_TURN},
 }
