@@ -128,6 +128,8 @@ def test_filters_and_shortcuts_must_all_pass(run: Run, mine: Owner) -> None:
         listed = run("list", *asked, "--json").records
         assert "".join(sorted(one["content"][0] for one in listed)) == names, options
         assert run("list", *asked, "--count").out == f"{len(names)}\n", options
+        assert run("export", "-", *asked).out.count("\n") == len(names), options
+        assert run("delete", *asked, "--dry-run").out == f"{len(names)} to be deleted\n", options
 
 
 BAD = {

@@ -176,7 +176,10 @@ OPTIONS: Mapping[str, Any] = {
     "surrounding_turns": _ranking(
         "Add up to this many turns before and after each hit, from its session."
     ),
-    "as_of": _ranking(f"When ages, validity and expiry are determined: {ISO_8601}. Default: now."),
+    "as_of": option(
+        f"When ages, validity and expiry are determined: {ISO_8601}. Default: now.",
+        show_default=False,
+    ),
     "timezone": Zone,
     "k": option("How many memories to return at most.", "-k"),
     "diversity": option("Rank memories lower that are similar to those above, 0 to 1."),
