@@ -65,7 +65,7 @@ def test_without_a_weight_that_helps_more_hits_are_advised(
 
 
 def test_a_superseded_memory_says_so(studio: Service, page_at: Open, owner: str) -> None:
-    [old] = studio.repo.list(owner, text="tram")
+    [old] = studio.repo.list(owner, filter={"content": {"$match": "tram"}})
     studio.repo.supersede(owner, old.id, "Ines takes the bike.")
     page = page_at(asking(owner, view=f"memory/{old.id}"), key=studio.key(owner))
     ended = page.locator(".ended")
@@ -91,7 +91,7 @@ def test_a_successor_keeps_what_is_not_changed(
     dialog.get_by_role("button", name="Supersede").click()
     page.locator(".ended").get_by_role("link", name="Nora bakes bread on Mondays.").wait_for()
 
-    [new] = studio.repo.list(owner, text="Mondays")
+    [new] = studio.repo.list(owner, filter={"content": {"$match": "Mondays"}})
     assert (new.memory_type, new.importance, new.tags) == ("habit", 1.0, ["bread"])
     assert (new.entities, new.subject, new.metadata) == (["Nora"], "bread", {"oven": "old"})
 

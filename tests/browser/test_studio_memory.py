@@ -19,7 +19,7 @@ OLD, NEW = "Ines takes the tram to get to work.", "Ines cycles to work."
 @pytest.fixture
 def memory_id(studio: Service, owner: str) -> str:
     """The one that answers the question."""
-    [memory] = studio.repo.list(owner, text="tram")
+    [memory] = studio.repo.list(owner, filter={"content": {"$match": "tram"}})
     return str(memory.id)
 
 
@@ -67,7 +67,7 @@ def test_the_score_over_the_next_year_is_what_a_search_will_find(
 def test_history_links_and_the_successor_lead_on(
     studio: Service, page_at: Open, owner: str, memory_id: str
 ) -> None:
-    [lamp] = studio.repo.list(owner, text="lamp")
+    [lamp] = studio.repo.list(owner, filter={"content": {"$match": "lamp"}})
     studio.repo.links.add(owner, memory_id, lamp.id, "contrast", weight=0.5)
     studio.repo.supersede(owner, memory_id, NEW, reason="she moved", actor="ada")
     page = page_at(f"#memory/{memory_id}?owner={owner}", key=studio.key(owner, scope="read"))

@@ -131,13 +131,13 @@ def test_a_team_beside_the_owner_and_filters(studio: Service, page_at: Open, own
     expect(page.locator(".hit")).to_have_count(2)
     page.get_by_text("Filters").click()
     page.get_by_label("Teams").fill(team)
-    metadata = page.get_by_label("Metadata")
-    metadata.fill("floor: 3")
-    metadata.press("Enter")
-    assert metadata.evaluate("one => one.validationMessage").startswith("Write a JSON object")
+    as_json = page.get_by_label("Filter, as JSON")
+    as_json.fill("floor: 3")
+    as_json.press("Enter")
+    assert as_json.evaluate("one => one.validationMessage").startswith("Write a JSON object")
     expect(page.locator(".summary")).to_contain_text(f"3 of 3 memories, with {team}, by hybrid")
-    metadata.fill('{"floor": {"$gte": 3}}')
-    metadata.press("Enter")
+    as_json.fill('{"metadata.floor": {"$gte": 3}}')
+    as_json.press("Enter")
     expect(page.locator(".summary")).to_contain_text(f"1 of 1 memory, with {team}, by 1 filter")
 
     hit = page.locator(".hit")
@@ -152,8 +152,8 @@ def test_a_team_beside_the_owner_and_filters(studio: Service, page_at: Open, own
 
     page.get_by_role("link", name="Judge").click()
     page.get_by_text("Filters").click()
-    page.get_by_label("Metadata").fill("")
-    page.get_by_label("Metadata").press("Enter")
+    as_json.fill("")
+    as_json.press("Enter")
     expect(page.locator(".hit")).to_have_count(2)
 
 

@@ -56,7 +56,8 @@ def test_a_memory_is_stored_read_changed_listed_and_deleted(
     assert [one["id"] for one in client.get("/memories", params=after).json()["memories"]] == [
         other
     ]
-    by_metadata = client.get("/memories", params={"metadata": json.dumps({"source": "call"})})
+    called = {"metadata.source": "call"}
+    by_metadata = client.get("/memories", params={"filter": json.dumps(called)})
     assert [one["id"] for one in by_metadata.json()["memories"]] == [memory]
 
     assert client.delete(f"/memories/{memory}").json() == {"deleted": 1}
@@ -95,7 +96,8 @@ def test_a_search_answers_as_the_repository_does(
 ) -> None:
     for content in (TEA, "Ines switched to coffee in March.", "Quaybook ships on Monday."):
         stored(client, content, memory_type="fact")
-    asked: dict[str, Any] = {"k": 2, "min_score": 0.1, "memory_types": ["fact"], "profile": "trust"}
+    asked: dict[str, Any] = {"k": 2, "min_score": 0.1, "profile": "trust"}
+    asked["filter"] = {"$or": [{"memory_type": "fact"}, {"tags": ["a", "b"]}]}
 
     answer = client.post("/search", json={"query": "what does Ines drink?", **asked}).json()
     hits = service.repo.search(agent, "what does Ines drink?", **asked)

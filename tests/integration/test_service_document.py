@@ -106,14 +106,14 @@ SENT: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
     ),
     "POST /search": (
         [
-            {"tags": [" "], "keywords": "", "min_relevance": 0, "touch": None},
-            {"query": "tea", "min_similarity": 0, "surrounding_turns": 1},
-            {"query": [0.5] * 256, "min_similarity": 0},
+            {"filter": {"tags": [" "]}, "keywords": "", "min_relevance": 0, "touch": None},
+            {"query": "tea", "filter": {"similarity": {"$gte": 0}}, "surrounding_turns": 1},
+            {"query": [0.5] * 256, "filter": None, "include_inactive": True},
         ],
         [
-            {"text": "\0"},
+            *({"filter": bad} for bad in ([], "a", 5)),
+            {"include_inactive": None},
             *({"query": bad} for bad in ([], ["a"], 5)),
-            {"min_similarity": 0, "keywords": "tea"},
             {"min_relevance": 0},
         ],
     ),
@@ -122,8 +122,8 @@ SENT: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
         [{"memory_id": ID, "outcome": "success", "touch": None}],
     ),
     "GET /memories": (
-        [{"order": ["-trust", "id"], "tags": [" "]}],
-        [{"order": ["content"]}, {"order": ["--id"]}, {"after": " "}],
+        [{"order": ["-trust", "id"], "filter": '{"tags": " "}', "include_inactive": True}],
+        [{"order": ["content"]}, {"order": ["--id"]}, {"after": " "}, {"filter": 5}],
     ),
     "GET /memories/by-key": ([{"key": "k"}], [{}, {"key": " "}]),
     "GET /owners": ([{"after": "a", "prefix": ""}], [{"after": " "}, {"prefix": "\0"}]),

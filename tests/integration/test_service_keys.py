@@ -87,10 +87,10 @@ def requests_about(memory: str) -> Iterator[tuple[str, str, Any]]:
 
 def requests_about_many() -> Iterator[tuple[str, str, Any]]:
     """Every route that finds memories."""
-    yield "GET", "/memories?limit=1000&include_invalid=true", None
-    yield "GET", f"/memories?tags={SECRET}", None
+    yield "GET", "/memories?limit=1000&include_inactive=true", None
+    yield "GET", f'/memories?filter={{"tags": "{SECRET}"}}', None
     yield "POST", "/search", {"query": SECRET, "k": 100}
-    yield "POST", "/search", {"k": 100, "linked": 2, "statuses": ["active", "archived"]}
+    yield "POST", "/search", {"k": 100, "linked": 2, "include_inactive": True}
     yield "POST", "/context", {"query": SECRET, "min_relevance": 0}
     yield "POST", "/candidates", {"query": SECRET}
     yield "GET", "/judgements", None

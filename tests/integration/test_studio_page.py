@@ -169,7 +169,8 @@ def test_the_studio_opens_on_the_memories_of_the_demo(
         assert (told["owners"], told["scope"], told["default_owner"]) == (None, "maintain", "demo")
         found = client.post("/search", json={"query": "allergies and diets", "touch": False})
         assert found.json()["results"][0]["memory"]["agent_id"] == "demo"
-        waiting = client.get("/memories", params={"statuses": "pending"}).json()["memories"]
+        params = {"filter": '{"status": "pending"}', "include_inactive": True}
+        waiting = client.get("/memories", params=params).json()["memories"]
         assert len(waiting) == 1
 
 

@@ -54,7 +54,7 @@ def listed(names: Iterable[object]) -> str:
 _MEANT = {
     **dict.fromkeys(("limit", "top_k", "n_results"), "k"),
     **dict.fromkeys(("user_id", "agent", "owner", "owner_id", "namespace"), "agent_id"),
-    **dict.fromkeys(("filter", "filters"), "metadata"),
+    **dict.fromkeys(("where", "metadata"), "filter"),
     **dict.fromkeys(("threshold", "score_threshold"), "min_score"),
     **dict.fromkeys(("embedding", "query_embedding", "vector", "question"), "query"),
 }

@@ -83,15 +83,18 @@ def _filter(name: str, value: Any) -> Filter:
 
 
 class FilterArguments(TypedDict, total=False):
-    """Keyword arguments that restrict a read to some memories."""
+    """Keyword arguments that restrict a read to some memories.
+
+    `filter` may also be a SQLAlchemy condition over `repository.memories`, or have such conditions
+    below $and. Raw SQL in them must be trusted.
+    """
 
     filter: Annotated[Filter | None, _filter]
     """Only memories that meet these conditions. A key is a column of a memory, a counter such as
     retrieval_count, metadata.path.to.it, provenance.component, similarity (the cosine with the
     query), decayed_trust, or $and, $or, $not. A value is compared for equality, a list means any of
     them, a mapping has operators: $eq $ne $gt $gte $lt $lte $between $in $nin $exists $all $match
-    $like $ilike. Python also takes SQLAlchemy conditions over `repository.memories`, alone or below
-    $and; raw SQL in them must be trusted. At most 8 levels and 200 conditions."""
+    $like $ilike. At most 8 levels and 200 conditions."""
     include_inactive: bool
     """Looks at every memory: also at those that are not active, or not valid at `as_of`."""
 

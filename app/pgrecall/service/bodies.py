@@ -83,6 +83,7 @@ BOUNDS: dict[str, Bounds] = {
     "fetch_k": Count(1, limits.MAX_CONSIDERED).schema,
     "tokens": {"minimum": 0, "maximum": MAX_TOKENS},
     "turn": {"minimum": 0, "maximum": limits.MAX_TURN},
+    "filter": {"examples": [{"memory_type": ["fact", "task"], "metadata.priority": {"$gte": 3}}]},
 }
 """Argument or field → what is true of every value that is accepted."""
 
@@ -186,7 +187,7 @@ def request_model(
 ) -> type[Body]:
     """A body with the arguments of a method of the repository. `fields` is its example.
 
-    A memory's fields stand beside the other arguments. In a URL, metadata is JSON.
+    A memory's fields stand beside the other arguments. In a URL, a filter is JSON.
     """
     function = method_named(method)
     names = vars(filters) | vars(arguments) | vars(memory) | inspect.unwrap(function).__globals__
@@ -200,12 +201,12 @@ def request_model(
             declared |= {
                 name: (info.annotation, info) for name, info in _MEMORY.model_fields.items()
             }
-        elif one.name not in (*without, "where"):
+        elif one.name not in without:
             declared[one.name] = _field(one.name, kind, one.default)
-    if in_url and "metadata" in declared:
-        declared["metadata"] = (
+    if in_url and "filter" in declared:
+        declared["filter"] = (
             Json[dict[str, Any]] | None,
-            Field(None, examples=['{"a": 1}']),
+            Field(None, description=_DESCRIPTIONS["filter"], examples=['{"tags": "work"}']),
         )
     if method in ("get", "upsert") and "key" in declared:
         declared["key"] = _field("key", str, inspect.Parameter.empty)
@@ -252,9 +253,13 @@ def _in_json(kind: Any) -> Any:
     return reduce(or_, kinds)
 
 
-_OBJECTS = {Profile, Style, Rerank, Reranker, tzinfo, *get_args(VectorLike)} - {Sequence[float]}
+_OBJECTS = {
+    *(Profile, Style, Rerank, Reranker, tzinfo),
+    *get_args(VectorLike),
+    *get_args(filters.Condition),
+} - {Sequence[float]}
 _LISTS: dict[Any, Any] = {Sequence[str]: Sequence[Word]}
-"""Lists of a memory, whose texts are not blank. A filter's may be: its type has NULL, too."""
+"""Lists of a memory, whose texts are not blank. A query's may be: its type has NULL, too."""
 _DESCRIPTIONS = {
     **{field.name: field.comment for field in NEW},
     **descriptions(filters.FilterArguments),

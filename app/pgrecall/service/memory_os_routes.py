@@ -31,7 +31,6 @@ from pgrecall.service.caller import Caller, Reader, Writer
 IN_METADATA = ("external_id", "source_id", "parent_memory_id")
 """Fields of Memory OS that are stored in the metadata."""
 _COLUMNS = {"importance_score": "importance", "confidence_score": "confidence"}
-_FILTERS = {"tier": "tiers", "memory_nature": "memory_natures", "content_type": "content_types"}
 Tier = Literal["short", "medium", "long"]
 
 
@@ -120,8 +119,8 @@ async def list_memories(
     memory_nature: str | None = None,
     content_type: str | None = None,
 ) -> Response:
-    filters = _filters(tier=tier, memory_nature=memory_nature, content_type=content_type)
-    page = await caller.repo.list(caller.owner, limit=limit, after=after, **filters)
+    chosen = _filter(tier=tier, memory_nature=memory_nature, content_type=content_type)
+    page = await caller.repo.list(caller.owner, limit=limit, after=after, filter=chosen)
     return _enveloped([_shown(one) for one in page], next=page.next)
 
 
@@ -152,7 +151,7 @@ async def search(caller: Reader, body: SearchV1) -> Response:
         profile=tiered,
         min_score=body.threshold,
         touch=caller.touch(),
-        **_filters(**body.sent_fields("query", "embedding", "threshold", "limit")),
+        filter=_filter(**body.sent_fields("query", "embedding", "threshold", "limit")),
     )
     data = {"results": [_result(hit) for hit in hits], "search_type": "semantic"}
     return _enveloped({**data, "threshold": body.threshold})
@@ -168,8 +167,14 @@ async def feedback(caller: Writer, body: FeedbackV1) -> Response:
 @_routes.post("/context")
 async def context(caller: Reader, body: ContextV1) -> Response:
     began = time.perf_counter()
-    arguments = {"max_tokens": body.max_tokens, "touch": caller.touch(), **_filters(tier=body.tier)}
-    packed = await caller.repo.context(caller.owner, body.query, profile=tiered, **arguments)
+    packed = await caller.repo.context(
+        caller.owner,
+        body.query,
+        max_tokens=body.max_tokens,
+        profile=tiered,
+        touch=caller.touch(),
+        filter=_filter(tier=body.tier),
+    )
     memories = [
         {"id": _name(one), "content": one.content, "tier": one.tier, "score": value}
         for one, value in ((each.hit.memory, each.hit.score) for each in packed.packed)
@@ -188,10 +193,13 @@ for _prefix in ("/v1", "/api/v1"):  # its examples have both
     router.include_router(_routes, prefix=_prefix)
 
 
-def _filters(**fields: Any) -> dict[str, Any]:
-    """Filters of a search by their names here."""
-    several = {_FILTERS[name]: [one] for name, one in fields.items() if name in _FILTERS and one}
-    return several | {name: one for name, one in fields.items() if name not in _FILTERS}
+def _filter(metadata: Mapping[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
+    """A filter by the fields that are given; of metadata by each key: lists may hold more."""
+    found = {name: one for name, one in fields.items() if one}
+    for key, one in (metadata or {}).items():
+        escaped = key.replace("\\", "\\\\").replace(".", "\\.")
+        found[f"metadata.{escaped}"] = {"$all" if isinstance(one, list) and one else "$eq": one}
+    return found
 
 
 async def _read(caller: Caller, name: str) -> Memory:

@@ -2,45 +2,46 @@
 import { numberIn } from "./address.js";
 import { time } from "./format.js";
 
-/** Filters of the address: the name in the address, that of the service, and what it is. */
+/** Filters of the address: the name there, what it compares in a filter, and what it is. */
 export const FILTERS = [
-  { name: "types", argument: "memory_types", label: "Types", isList: true },
-  { name: "tags", argument: "tags", label: "Tags", isList: true },
-  { name: "entities", argument: "entities", label: "Entities", isList: true },
-  { name: "tiers", argument: "tiers", label: "Tiers", isList: true, example: "short, medium, long" },
-  { name: "text", argument: "text", label: "Words that must occur", isList: false },
-  { name: "metadata", argument: "metadata", label: "Metadata", isJson: true, example: '{"team": "red"}' },
-  { name: "trust", argument: "min_trust", label: "Trust, at least", isNumber: true },
-  { name: "after", argument: "created_after", label: "Dated after", isDate: true },
-  { name: "before", argument: "created_before", label: "Dated before", isDate: true },
+  { name: "types", key: "memory_type", operator: "$in", label: "Types", isList: true },
+  { name: "tags", key: "tags", operator: "$in", label: "Tags", isList: true },
+  { name: "entities", key: "entities", operator: "$in", label: "Entities", isList: true },
+  { name: "tiers", key: "tier", operator: "$in", label: "Tiers", isList: true, example: "short, medium, long" },
+  { name: "text", key: "content", operator: "$match", label: "Words that must occur" },
+  { name: "trust", key: "decayed_trust", operator: "$gte", label: "Trust, at least", isNumber: true },
+  { name: "after", key: "created_at", operator: "$gte", label: "Dated after", isDate: true },
+  { name: "before", key: "created_at", operator: "$lt", label: "Dated before", isDate: true },
+  { name: "filter", label: "Filter, as JSON", isJson: true, example: '{"metadata.team": "red"}' },
 ];
 export const MOST_HITS = 300;
 export const EVERY_STATUS = ["active", "pending", "consolidated", "completed", "archived"];
 
-export function filtersIn(values) {
-  const found = {};
-  for (const filter of FILTERS) {
-    if (values[filter.name]) found[filter.argument] = valueOf(filter, values[filter.name]);
-  }
-  if (values.invalid) found.include_invalid = true;
-  return found;
+export function filtersSet(values) {
+  return FILTERS.filter(({ name }) => values[name]);
+}
+
+/** The arguments that filter, from the values and `more` conditions. Each is explained by itself. */
+export function filtersIn(values, ...more) {
+  const conditions = [...filtersSet(values).map((one) => conditionOf(one, values[one.name])), ...more];
+  const found = conditions.length ? { filter: { $and: conditions } } : {};
+  return values.inactive ? { ...found, include_inactive: true } : found;
 }
 
 /** What narrows or widens the hits: [{name: in the address, text}]. */
 export function inForce(values) {
   const shown = (filter) => (filter.isDate ? time(values[filter.name]) : values[filter.name]);
-  const found = FILTERS.filter(({ name }) => values[name]).map((one) => ({ name: one.name, text: `${one.label}: ${shown(one)}` }));
+  const found = filtersSet(values).map((one) => ({ name: one.name, text: `${one.label}: ${shown(one)}` }));
   if (values.teams) found.push({ name: "teams", text: `Teams: ${values.teams}` });
-  if (values.invalid) found.push({ name: "invalid", text: "also what is no longer valid" });
+  if (values.inactive) found.push({ name: "inactive", text: "also what is inactive or not valid" });
   if (values.as_of) found.push({ name: "as_of", text: `as of ${time(values.as_of)}` });
   return found;
 }
 
 /** Text that is no JSON goes as it is: the service says what is wrong with it. */
-function valueOf({ isList, isNumber, isJson }, text) {
-  if (isList) return listed(text);
-  if (isNumber) return Number(text);
-  return isJson && isJsonObject(text) ? JSON.parse(text) : text;
+function conditionOf({ key, operator, isList, isNumber, isJson }, text) {
+  if (isJson) return isJsonObject(text) ? JSON.parse(text) : text;
+  return { [key]: { [operator]: isList ? listed(text) : isNumber ? Number(text) : text } };
 }
 
 export function isJsonObject(text) {

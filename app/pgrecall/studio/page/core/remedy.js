@@ -1,5 +1,5 @@
 /** What would have to change for a memory to come among the first k. */
-import { FILTERS } from "./question.js";
+import { filtersSet } from "./question.js";
 import { rank, silent } from "./rank.js";
 import { rounded, sum, withShare } from "./shares.js";
 
@@ -75,9 +75,13 @@ function standing(candidates, id, shares) {
   return { shares, place, isExact: ranked.exact(place) };
 }
 
-/** The filters of the address that keep it away, by the reasons of an explanation. */
-export function filtersInTheWay(reasons) {
-  return FILTERS.filter(({ argument }) => reasons.some((reason) => reason.startsWith(`filtered by ${argument}:`)));
+/** The filters of the address that keep it away, by the reasons of an explanation; the others are of JSON. */
+export function filtersInTheWay(values, reasons) {
+  const set = filtersSet(values);
+  const said = ({ key, operator }) => `filtered by '${key}', which requires {'${operator}'`;
+  const isOfOne = (reason) => set.some((one) => reason.startsWith(said(one)));
+  const isOfJson = (reason) => reason.startsWith("filtered by ") && !isOfOne(reason);
+  return set.filter((one) => reasons.some(one.isJson ? isOfJson : (reason) => reason.startsWith(said(one))));
 }
 
 /** True if it is kept away since it is not valid: invalidated, expired, or not yet valid. */

@@ -101,9 +101,9 @@ export function Filters({ without }) {
         <${Input} value=${address.values.teams ?? ""} placeholder="red, blue"
           onChange=${(event) => set("teams", event.target.value.trim())} />
       </label>
-      <label class="check"><input type="checkbox" checked=${Boolean(address.values.invalid)}
-        onChange=${(event) => set("invalid", event.target.checked ? "1" : null)} />
-        also what is no longer valid</label>
+      <label class="check"><input type="checkbox" checked=${Boolean(address.values.inactive)}
+        onChange=${(event) => set("inactive", event.target.checked ? "1" : null)} />
+        also what is inactive or not valid</label>
     </div>
   </details>`;
 }

@@ -56,7 +56,7 @@ function of(account, what) {
 function Lifting({ reasons }) {
   const { address } = useStudio();
   const without = (name) => write({ ...address, values: { ...address.values, [name]: null } });
-  return html`${filtersInTheWay(reasons).map(
+  return html`${filtersInTheWay(address.values, reasons).map(
       ({ name, label }) => html`<p key=${name}><a href=${without(name)}>Take the filter “${label}” off</a></p>`,
     )}
     ${isNotValid(reasons) && html`<p>Move “As of” to a time when it was valid, or revive it.</p>`}`;

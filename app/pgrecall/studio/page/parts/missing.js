@@ -2,7 +2,6 @@
 import { html, useState } from "../html.js";
 import { writeMemory } from "../core/address.js";
 import { age, count, counted } from "../core/format.js";
-import { EVERY_STATUS } from "../core/question.js";
 import * as service from "../service/memories.js";
 import { useAnswer, useStudio } from "./hooks.js";
 import { Obstacle } from "./obstacle.js";
@@ -14,7 +13,7 @@ const PAGE = 1000;
 const MOST_PAGES = 10;
 
 /** Of any status and validity, since one that is kept away is what people look for. */
-const ALL = { statuses: EVERY_STATUS, include_invalid: true };
+const ALL = { include_inactive: true };
 
 /**
  * `field` is a reference to the input, so that others can lead there. Memories among those of
@@ -66,7 +65,9 @@ function Found({ memories, words, values, isAll, beside }) {
 async function matching(owner, text, search, signal) {
   if (ID.test(text)) return [await service.memory(owner, text, signal)];
   const byId = SHORT_ID.test(text) ? await withShortId(owner, text.toLowerCase(), search, signal) : [];
-  return byId.length ? byId : (await service.memories(owner, { ...search, text, limit: 10 }, signal)).memories;
+  if (byId.length) return byId;
+  const filter = { content: { $match: text } };
+  return (await service.memories(owner, { ...search, filter, limit: 10 }, signal)).memories;
 }
 
 /** The route has no search for the beginning of an id, so the newest memories are looked through. */

@@ -1,7 +1,7 @@
 /** Ask: a question, its hits, and sliders that rank them anew while they move. */
 import { html, useEffect, useMemo, useRef } from "../html.js";
 import { count, counted, date } from "../core/format.js";
-import { filtersIn } from "../core/question.js";
+import { filtersSet } from "../core/question.js";
 import { AsOf } from "../parts/as_of.js";
 import { fullWidth } from "../parts/bar.js";
 import { Filters, HitCount, InForce, ProfileChoice, QuestionForm, Skip } from "../parts/controls.js";
@@ -57,7 +57,7 @@ function Summary({ ranking, missOne }) {
   const { announce, address } = useStudio();
   const shown = Math.min(k, ranked.hits.length);
   const { as_of: moment, teams } = address.values;
-  const filters = Object.keys(filtersIn(address.values)).length;
+  const filters = filtersSet(address.values).length;
   const { total } = candidates; // null until all are counted
   const text = [
     `${total === null ? "" : `${count(shown)} of `}${counted(total ?? shown, "memory", "memories")}`,

@@ -22,8 +22,9 @@ export function View() {
   const { values } = address;
   const order = values.order ?? "-created_at";
   // The words and the status are of this view alone: other views would be filtered unseen.
-  const own = { text: values.words || undefined, statuses: values.status || EVERY_STATUS };
-  const search = { include_invalid: true, ...filtersIn(values), ...own, order, limit: PAGE };
+  const own = { ...values, text: values.words, inactive: true };
+  const status = values.status ? [{ status: values.status }] : [];
+  const search = { ...filtersIn(own, ...status), order, limit: PAGE };
   const [pages, after, next] = usePages(JSON.stringify(search));
   const load = (signal) => service.memories(owner, { ...search, after, total: true }, signal);
   const page = useAnswer(load, [owner, JSON.stringify(search), after]);
