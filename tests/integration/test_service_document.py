@@ -111,7 +111,8 @@ SENT: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
             {"query": [0.5] * 256, "filter": None, "include_inactive": True},
         ],
         [
-            *({"filter": bad} for bad in ([], "a", 5)),
+            {"filter": []},
+            {"filter": "a"},
             {"include_inactive": None},
             *({"query": bad} for bad in ([], ["a"], 5)),
             {"min_relevance": 0},

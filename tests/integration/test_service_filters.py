@@ -83,13 +83,13 @@ def test_hostile_texts_are_values_of_a_filter_or_refused(client: httpx.Client) -
             assert [one["id"] for one in found.json()["memories"]] == [memory] * finds, given
             again = client.post("/search", json={"filter": given, "touch": False}).json()
             assert len(again["results"]) == finds, given
-        for wrong in ({text: 1}, {"session": {text: 1}}, {"status": text}, {"$or": text}):
+        unusable: list[Any] = [{text: 1}, {"session": {text: 1}}, {"status": text}, {"$or": text}]
+        for wrong in unusable:
             refused = client.post("/search", json={"filter": wrong})
             assert (refused.status_code, "filter: " in refused.json()["detail"]) == (422, True)
+    as_json = {"Content-Type": "application/json"}
     for text in ("\0", "\ud800"):
         for wrong in ({"session": text}, {f"metadata.{text}": 1}, {"metadata.a": [text]}):
             body = json.dumps({"filter": wrong})
-            refused = client.post(
-                "/search", content=body, headers={"Content-Type": "application/json"}
-            )
+            refused = client.post("/search", content=body, headers=as_json)
             assert refused.status_code in (400, 422), refused.text

@@ -132,3 +132,25 @@ def test_a_memory_that_moved_here_keeps_its_id(service: Service, token: str, age
     memory = service.repo.get(agent, key="mem_123")
     assert memory is not None
     assert memory.needs_review
+
+
+def test_filters_are_those_of_its_documentation(service: Service, token: str) -> None:
+    client = Client(token, f"{service.url}/v1")
+    client.call("POST", "/memories", content="Rust is fast.", tier="long", tags=["a", "b"])
+    metadata = {"app.v\\": 5, "labels": ["x", "y"], "user": {"age": 3}}
+    client.call("POST", "/memories", content="Go is small.", content_type="fact", metadata=metadata)
+
+    def found(**filters: Any) -> list[str]:
+        results = client.call("POST", "/search", query="language", **filters)["results"]
+        return sorted(one["content"] for one in results)
+
+    rust, go = ["Rust is fast."], ["Go is small."]
+    assert found() == found(tags=[], metadata={}, tier=None) == go + rust
+    assert found(tier="long") == found(tags=["b", "c"]) == found(content_type="text") == rust
+    assert found(content_type="fact", tier="short") == found(metadata=metadata) == go
+    assert found(metadata={"labels": ["y"]}) == found(metadata={"user": {"age": 3}}) == go
+    assert found(metadata={"labels": ["z"]}) == found(metadata={"app": 5}) == []
+    listed = client.call("GET", "/memories?tier=short&content_type=fact")
+    assert [one["content"] for one in listed] == go
+    packed = client.call("POST", "/context", query="language", tier="long")
+    assert [one["content"] for one in packed["memories"]] == rust

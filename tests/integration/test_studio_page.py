@@ -169,8 +169,8 @@ def test_the_studio_opens_on_the_memories_of_the_demo(
         assert (told["owners"], told["scope"], told["default_owner"]) == (None, "maintain", "demo")
         found = client.post("/search", json={"query": "allergies and diets", "touch": False})
         assert found.json()["results"][0]["memory"]["agent_id"] == "demo"
-        params = {"filter": '{"status": "pending"}', "include_inactive": True}
-        waiting = client.get("/memories", params=params).json()["memories"]
+        pending = {"filter": '{"status": "pending"}', "include_inactive": "true"}
+        waiting = client.get("/memories", params=pending).json()["memories"]
         assert len(waiting) == 1
 
 
