@@ -80,9 +80,7 @@ def contenders(url: str) -> Iterator[dict[str, Contender]]:
             "all rows fetched, ranked in NumPy": partial(_fetching, connection(), whole=True),
             "same, only the columns ranked by": partial(_fetching, connection(), whole=False),
             **{
-                name: partial(
-                    repo.search, AGENT, profile=name, query_entities=ENTITIES[:3], **asked
-                )
+                name: partial(repo.search, AGENT, profile=name, entities=ENTITIES[:3], **asked)
                 for name in others
             },
         }

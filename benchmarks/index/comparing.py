@@ -97,7 +97,7 @@ def searching(
             question.vector,
             k=K,
             profile=profile,
-            query_entities=question.entities,
+            entities=question.entities,
             keywords=question.text if by_words else None,
             strategy=strategy,
             touch=False,

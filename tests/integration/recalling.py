@@ -54,6 +54,11 @@ def recall(
     return connection.execute(call, given).fetchall()
 
 
+def in_psql(asked: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a search by the names that psql has for them."""
+    return {"query_entities" if name == "entities" else name: asked[name] for name in asked}
+
+
 @contextmanager
 def installed(connection: Connection, profile: Profile) -> Iterator[None]:
     """The functions of a profile of one's own, as long as this lasts."""

@@ -42,7 +42,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "words alone": about(query=None, keywords="tea with Zoë"),
     "stop words": about(keywords="the"),
     "neither": about(query=None),
-    "names": about(query_entities=["Ann", "Zoë"], keywords="Ann"),
+    "names": about(entities=["Ann", "Zoë"], keywords="Ann"),
     "teams": about(teams=TEAMS, keywords="dancing"),
     "a period": about(period=(before(60), before(30)), as_of=before(10)),
     "filters": about(min_similarity=0.1, memory_types=["episodic", "note"]),

@@ -170,7 +170,7 @@ def test_entities_of_the_text_beside_a_vector_count(mine: Owner) -> None:
     assert overlap(NORTH, keywords=both) == 1
     assert overlap(None, keywords=both) == 1
     assert overlap(NORTH, keywords="tea") == overlap("tea", keywords=both) == 0
-    assert overlap(NORTH, keywords=both, query_entities=["Sarah", "Vue"]) == 0.5
+    assert overlap(NORTH, keywords=both, entities=["Sarah", "Vue"]) == 0.5
     explained = mine.explain(id_, NORTH, keywords=both, profile="tiered")
     assert explained.hit.signals["entity_overlap"] == 1
 

@@ -113,13 +113,13 @@ VECTOR = whole_vector(random.Random("a query"))
 QUESTIONS = {
     "text": JudgedQuery("the tea of Ann and Sir W. in the rain", ()),
     "text without a term": JudgedQuery("the", ()),
-    "text with entities": JudgedQuery("milk for Ann", (), query_entities=["Bob", "Zoë", "Bob"]),
-    "text without entities": JudgedQuery("fire and Zoë", (), query_entities=[]),
+    "text with entities": JudgedQuery("milk for Ann", (), entities=["Bob", "Zoë", "Bob"]),
+    "text without entities": JudgedQuery("fire and Zoë", (), entities=[]),
     "vector": JudgedQuery(VECTOR, ()),
     "vector with words": JudgedQuery(VECTOR, (), keywords="dancing with Bob in 東京"),
-    "vector with entities": JudgedQuery(VECTOR, (), query_entities=["Ann", "Nemo"]),
+    "vector with entities": JudgedQuery(VECTOR, (), entities=["Ann", "Nemo"]),
     "nothing": JudgedQuery(None, ()),
-    "words alone": JudgedQuery(None, (), keywords="tea and rain", query_entities=["Bob"]),
+    "words alone": JudgedQuery(None, (), keywords="tea and rain", entities=["Bob"]),
     "text with a period": JudgedQuery("tea", (), period=(before(60), before(30))),
     "a period alone": JudgedQuery(None, (), period=(before(15), before(13))),
 }
@@ -196,7 +196,7 @@ def ranks_of_search(
         query.query,
         profile=profile,
         keywords=query.keywords,
-        query_entities=query.query_entities,
+        entities=query.entities,
         period=query.period,
         k=EVERYTHING,
         strategy="exact",
@@ -557,7 +557,7 @@ BAD_QUERIES: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"relevant": {UNKNOWN: 0}}, InputError, r"query 1: a gain must.*got 0"),
     ({"group": ""}, InputError, r"query 1: group must not be empty"),
     ({"as_of": NAIVE}, InputError, r"query 1: as_of has no time zone"),
-    ({"query_entities": "Ann"}, InputError, r"query 1: query_entities must be a list"),
+    ({"entities": "Ann"}, InputError, r"query 1: entities must be a list"),
     ({"period": (NOW, NOW)}, InputError, r"query 1: period must end after it begins"),
 ]
 BAD += [

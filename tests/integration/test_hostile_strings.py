@@ -15,7 +15,7 @@ from pgrecall.errors import UnknownName
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.scoring.signals import Recency
 from tests.integration.owner import Owner, north
-from tests.integration.recalling import Connection, installed, recall
+from tests.integration.recalling import Connection, in_psql, installed, recall
 from tests.integration.support import NORTH, NOW, at, before, contents
 
 SHORT = [
@@ -93,10 +93,10 @@ def test_owners_entities_links_and_notes_are_told_apart_verbatim(
     owner = Owner(shared_engine, f"{agent} {name}")
     memory_id = owner.add(north("own", entities=[text], trust=0.25))
     owner.team.repo.add(team, NewMemory(text, embedding=at(60)))
-    asked: dict[str, Any] = {"teams": [team, text[:100]], "query_entities": [text, "nobody"]}
+    asked: dict[str, Any] = {"teams": [team, text[:100]], "entities": [text, "nobody"]}
 
     hits = owner.search(NORTH, profile="tiered", **asked)
-    rows = recall(connection, "tiered", owner.name, query=NORTH, **asked)
+    rows = recall(connection, "tiered", owner.name, query=NORTH, **in_psql(asked))
 
     assert contents(hits) == [row["content"] for row in rows] == ["own", text]
     assert [row["signals"]["entity_overlap"] for row in rows] == [0.5, 0]

@@ -137,15 +137,13 @@ def _rounded(score: float) -> float:
 
 AS_THEY_ARE = (
     *("query", "k", "weights", "teams", "keywords", "min_score", "min_relevance"),
-    *("period", "surrounding_turns", "linked", "diversity"),
+    *("entities", "period", "surrounding_turns", "linked", "diversity"),
 )
 
 
 def arguments_of(case: Case) -> dict[str, Any]:
     """The arguments of `search`."""
     arguments = {name: case[name] for name in case if name in AS_THEY_ARE}
-    if "entities" in case:
-        arguments["query_entities"] = case["entities"]
     arguments["profile"] = PROFILES[case["profile"]]
     return arguments | narrowing_of(case)
 

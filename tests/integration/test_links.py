@@ -99,7 +99,7 @@ FILTERED: dict[str, dict[str, Any]] = {
     "metadata": {"metadata": {"n": {"$gte": 20}}},
     "as of": {"as_of": before(20)},
     "invalid ones too": {"include_invalid": True, "statuses": ["active", "archived"]},
-    "profile": {"profile": "tiered", "query_entities": ["Ines", "Otto"]},
+    "profile": {"profile": "tiered", "entities": ["Ines", "Otto"]},
     "trust as stored": {"profile": "trust_stored", "min_trust": 0.5},
     "weights": {"weights": {"similarity": 0.5, "recency": 0.5}},
     "nothing": {},

@@ -368,7 +368,7 @@ def test_memory_os(own_url: str, own_repo: MemoryRepository, tmp_path: Path) -> 
 
     ids = [id_of_key("carla", line["id"]) for line in lines]
     ranked = dict(zip(ids[:4], lines[:4], strict=True))
-    asked = {"query_entities": ["Ann", "Bob"]}
+    asked = {"entities": ["Ann", "Bob"]}
     assert_ranked(own_repo, "carla", profiles.tiered, ranked, memory_os_score, **asked)
     first, fifth = read(own_repo, "carla", ids[0]), read(own_repo, "carla", ids[4])
     assert (first.memory_nature, first.content_type, first.confidence) == ("semantic", "fact", 0.9)

@@ -45,7 +45,7 @@ def test_an_alias_counts_as_its_entity_and_in_filters(known: Owner) -> None:
     assert found(entities=["Kate"]) == {"note 0", "of both"}
     assert found(entities=["kate", "Muhammad"]) == {"note 0", "note 2", "of both"}
     assert found(all_entities=["KATE", "Muhammad"]) == {"of both"}
-    hits = known.search(None, query_entities=["Kate"], profile="tiered", touch=False)
+    hits = known.search(None, entities=["Kate"], profile="tiered", touch=False)
     assert {hit.memory.content for hit in hits if hit.signals["entity_overlap"]} == {
         "note 0",
         "of both",

@@ -111,7 +111,7 @@ SEARCHES: dict[str, dict[str, Any]] = {
     "plain": {},
     "as of": {"as_of": datetime(2030, 1, 1, tzinfo=UTC)},
     "no query vector": {},
-    "thresholds": {"query_entities": ["Ann", "Bob"], "min_score": 0.1, "min_similarity": 0.1},
+    "thresholds": {"entities": ["Ann", "Bob"], "min_score": 0.1, "min_similarity": 0.1},
     "filters": {"min_trust": 0.1, "memory_types": ["a", "b"], "tags": ["a"], "metadata": {"a": 1}},
     "teams": {"teams": TEAMS},
 }

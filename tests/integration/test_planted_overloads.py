@@ -148,7 +148,7 @@ def test_functions_find_names_in_our_schema_alone_and_views_see_what_their_reade
 
 COMMANDS = """
     add hello; upsert key hello; list --tag a --total; get ONE; owners; list --count;
-    search tea --tag a --query-entity x; search tea --plan; explain ONE tea;
+    search tea --tag a --entity x; search tea --plan; explain ONE tea;
     context tea; outcome ONE success; feedback ONE useful; judge ONE tea;
     trust ONE 0.1 --reason r --actor who; history ONE; supersede ONE another; invalidate TWO;
     revive TWO; approve TWO; reject TWO;
@@ -248,7 +248,7 @@ def test_no_statement_on_an_engine_of_a_caller_calls_what_was_planted(
             filters: dict[str, Any] = {"tags": ["a"], "metadata": {"a": {"$in": [1]}}}
             assert repo.get("a", memory_id) is not None
             assert repo.list("a", **filters, total=True).total == 1
-            assert repo.search("a", NORTH, keywords="tea", query_entities=["x"], **filters)
+            assert repo.search("a", NORTH, keywords="tea", entities=["x"], **filters)
             assert repo.context("a", NORTH, max_tokens=99, max_similarity=0.9).packed
             assert repo.explain("a", memory_id, NORTH).hit.memory.id == memory_id
             assert repo.history("a", memory_id)

@@ -236,7 +236,10 @@ def expected(world: World, profile: Profile, arguments: Mapping[str, Any]) -> li
             ):
                 continue
             values = {name: row[name] for name in OF_SCORER} | {"similarity": similarity}
-            values |= {name: arguments.get(name) for name in ("query_entities", "period")}
+            values |= {
+                "query_entities": arguments.get("entities"),
+                "period": arguments.get("period"),
+            }
             breakdown = score(profile, values, as_of=moment)
             if reaches(breakdown.score, arguments.get("min_score")):
                 found.append(Expected(row["id"], row["agent_id"], similarity, breakdown))
@@ -321,13 +324,13 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "two teams": about(teams=TEAMS),
     "a team twice and one unknown": about(teams=["red", "red", "green"]),
     "teams, few": about(teams=TEAMS, k=7),
-    "query_entities": about(query_entities=["Ann", "Zoë", "Sir W."]),
-    "query_entities, each counted once": about(query_entities=["Ann", "Ann", "Bob"]),
-    "query_entities nobody has": about(query_entities=["Nemo", "Bob"]),
-    "query_entities of 32": about(query_entities=[*map(str, range(26)), *ENTITIES]),
-    "no query_entities": about(query_entities=[]),
+    "entities": about(entities=["Ann", "Zoë", "Sir W."]),
+    "entities, each counted once": about(entities=["Ann", "Ann", "Bob"]),
+    "entities nobody has": about(entities=["Nemo", "Bob"]),
+    "entities of 32": about(entities=[*map(str, range(26)), *ENTITIES]),
+    "no entities": about(entities=[]),
     "several, teams, future": about(
-        teams=TEAMS, query_entities=["Ann"], min_similarity=0.1137, as_of=before(-100)
+        teams=TEAMS, entities=["Ann"], min_similarity=0.1137, as_of=before(-100)
     ),
     "several, no query vector": about(query=None, teams=TEAMS, min_score=0.2137),
 }
@@ -351,7 +354,7 @@ def test_a_search_ranks_as_the_scorer_does(world: World, name: str) -> None:
         found = assert_agree(world, SYSTEMS[name], asked)
         assert (found == 0) == (question == "min_score nobody reaches")
     for weigh in WEIGHED.values():
-        asked = QUESTIONS["query_entities"] | {"teams": TEAMS}
+        asked = QUESTIONS["entities"] | {"teams": TEAMS}
         assert assert_agree(world, SYSTEMS[name], asked, weigh) > 0
 
 
@@ -468,7 +471,7 @@ OTHERS = [
 
 def test_other_profiles_rank_as_the_scorer_does(world: World) -> None:
     for number, profile in enumerate(OTHERS):
-        asked = QUESTIONS["query_entities"] | {"teams": TEAMS, "k": 200}
+        asked = QUESTIONS["entities"] | {"teams": TEAMS, "k": 200}
         asked |= {"period": (before(100), before(60)), "as_of": before(-365 * (number % 2))}
         assert assert_agree(world, profile, asked) > 0
     alone = Profile("time_alone", {Time(unknown=0.25): 1.0})

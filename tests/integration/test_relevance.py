@@ -21,7 +21,7 @@ from pgrecall.scoring.signals import EntityOverlap, Importance, Keyword, Similar
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import Owner, north
 from tests.integration.rank_indexes import build
-from tests.integration.recalling import Connection, recall
+from tests.integration.recalling import Connection, in_psql, recall
 from tests.integration.support import NORTH, NOW, at, before, contents, similar
 from tests.integration.test_profiles_agree import cosine
 
@@ -324,14 +324,14 @@ ASKED: dict[str, dict[str, Any]] = {
     "signs": {"keywords": SIGNS},
     "a vector and words that do not count": {"query": NORTH, "keywords": STOP_WORDS},
     "a vector and words": {"query": NORTH, "keywords": "tea lamp"},
-    "entities": {"query_entities": ["Ada"]},
+    "entities": {"entities": ["Ada"]},
     "a period": {"period": (before(10), before(8))},
-    "all": {"query": NORTH, "keywords": "lamp", "query_entities": ["Ada"], "period": PERIOD},
+    "all": {"query": NORTH, "keywords": "lamp", "entities": ["Ada"], "period": PERIOD},
 }
 TOLD = {
     "query": "similarity",
     "keywords": "keyword",
-    "query_entities": "entity_overlap",
+    "entities": "entity_overlap",
     "period": "time",
 }
 each_question = pytest.mark.parametrize("asked", ASKED.values(), ids=list(ASKED))
@@ -384,7 +384,7 @@ def test_what_a_query_does_not_tell_gives_its_weight_to_the_others(
             asked.get("query"),
             {hit.memory.id: 1.0 for hit in hits},
             keywords=asked.get("keywords"),
-            query_entities=asked.get("query_entities") or [],
+            entities=asked.get("entities") or [],
             period=asked.get("period"),
         )
         for hit in hits:
@@ -395,11 +395,11 @@ def test_what_a_query_does_not_tell_gives_its_weight_to_the_others(
             [recalled] = found.per_query["recall"]
             assert recalled == pytest.approx(sum(one.score >= floor for one in hits) / 3)
 
-    rows = recall(connection, "hybrid", told.name, **asked, as_of=NOW)
+    rows = recall(connection, "hybrid", told.name, **in_psql(asked), as_of=NOW)
     assert [row["id"] for row in rows] == [hit.memory.id for hit in hits]
     assert [row["score"] for row in rows] == pytest.approx([hit.score for hit in hits], abs=EXACT)
     explained: dict[str, Any] = {"function": "explain", "memory_id": hits[0].memory.id}
-    [shown] = recall(connection, "hybrid", told.name, **explained, as_of=NOW, **asked)
+    [shown] = recall(connection, "hybrid", told.name, **explained, **in_psql(asked), as_of=NOW)
     told_weights = {one["signal"]: one["weight"] for one in shown["signals"]}
     assert told_weights == pytest.approx(weights(profiles.hybrid, asked), abs=EXACT)
 

@@ -188,7 +188,7 @@ def test_memories_with_the_names_asked_for_are_among_the_candidates(
     """Neither positions nor words contain names, whether given or found in the text."""
     weights = {"importance": 0.7, "keyword": 0.1, "similarity": 0.1, "entity_overlap": 0.1}
     asked_for = queries(12, 77, words=3)
-    assert_found(whole, asked_for, 0.98, weights=weights, query_entities=["N1"])
+    assert_found(whole, asked_for, 0.98, weights=weights, entities=["N1"])
     named = [(query, f"{text} N1") for query, text in asked_for]
     assert_found(whole, named, 0.98, weights=weights)
 

@@ -15,6 +15,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
+from pgrecall.ranking.metadata_filter import OPERATORS
 from sqlalchemy import create_engine, literal_column, text
 
 from pgrecall import MemoryRepository, NewMemory, Profile, RetentionPolicy
@@ -34,7 +35,6 @@ from pgrecall.execution.inspection import LAYOUTS, schema_missing
 from pgrecall.memories.listing import Ordering, page
 from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.filters import Filters
-from pgrecall.ranking.metadata_filter import OPERATORS
 from pgrecall.ranking.question import Question
 from pgrecall.schema import REVISION, Layout, tables
 from pgrecall.scoring import signals
@@ -314,7 +314,7 @@ SEARCHES: Searches = [
     *(({"min_score": bad}, InputError, f"min_score.*{bad}") for bad in (1.1, NAN)),
     ({"min_similarity": -1.1}, InputError, r"min_similarity.*-1 and 1.*-1\.1"),
     ({"min_relevance": True}, InputError, r"min_relevance.*bool"),
-    ({"query_entities": [f"{n}" for n in range(33)]}, InputError, r"at most 32, got 33"),
+    ({"entities": [f"{n}" for n in range(33)]}, InputError, r"at most 32, got 33"),
     ({"touch": "no"}, InputError, r"touch.*'no'"),
     *(({"keywords": bad}, InputError, r"^keywords ") for bad in NO_TEXT),
 ]

@@ -26,7 +26,7 @@ CASES: dict[str, tuple[str, Any]] = {
     "min_score": ("--min-score 0", 0.0),
     "min_relevance": ("--min-relevance 0.3", 0.3),
     "teams": ("--team a --team b", ["a", "b"]),
-    "query_entities": ("--query-entity a --query-entity b", ["a", "b"]),
+    "entities": ("--entity a --entity b", ["a", "b"]),
     "keywords": ("--keywords cello", "cello"),
     "period": ("--period 2026-05-01..2026-06-01", (MAY, JUNE)),
     "timezone": ("--timezone Europe/Berlin", ZoneInfo("Europe/Berlin")),

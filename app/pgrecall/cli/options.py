@@ -162,10 +162,10 @@ OPTIONS: Mapping[str, Any] = {
     "min_score": _ranking("Leave out memories with a lower score, 0 to 1."),
     "min_relevance": _ranking("Leave out memories with a lower relevance, 0 to 1."),
     "teams": _ranking("Rank this team's memories, too. May be repeated.", "--team"),
-    "query_entities": _ranking(
+    "entities": _ranking(
         "An entity that the query is about. May be repeated. Default: the known ones that occur in "
         "it.",
-        "--query-entity",
+        "--entity",
     ),
     "keywords": _ranking("Text to compare by words. Default: the query.", metavar="WORDS"),
     "period": _ranking(

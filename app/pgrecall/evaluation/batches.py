@@ -269,7 +269,7 @@ def _batches(
             query.vector is not None,
             query.keywords is not None,
             query.period is not None,
-            bool(query.query_entities),
+            bool(query.entities),
         )
         alike.setdefault((has_values, query.as_of), {})[number] = query
     ranked: dict[Any, tuple[Sequence[Profile], frozenset[str]]] = {}
@@ -279,7 +279,7 @@ def _batches(
         of_group = replace(
             search,
             query=query.vector,
-            query_entities=query.query_entities or (),
+            query_entities=query.entities or (),
             keywords=query.keywords,
             period=query.period,
             as_of=moment,
@@ -330,17 +330,14 @@ def _named_entities(
     queried = {
         number: query.query if isinstance(query.query, str) else query.keywords
         for number, query in queries.items()
-        if query.query_entities is None
+        if query.entities is None
     }
     texts = {number: text for number, text in queried.items() if text is not None}
     if not texts:
         return {}
     numbers = list(texts)
     rows = yield known_entities(tables, owners, list(texts.values()), subjects=subjects)
-    return {
-        numbers[row.number - 1]: {"query_entities": row.entities, "names": row.names}
-        for row in rows
-    }
+    return {numbers[row.number - 1]: {"entities": row.entities, "names": row.names} for row in rows}
 
 
 def _as_memory(number: int, query: CheckedQuery) -> dict[str, Any]:
@@ -354,7 +351,7 @@ def _as_memory(number: int, query: CheckedQuery) -> dict[str, Any]:
         "turn": number,
         "embedding": vector,
         "content": query.keywords,
-        "entities": list(query.query_entities or ()),
+        "entities": list(query.entities or ()),
         "tokens": query.names,
         "valid_from": period[0],
         "valid_until": period[1],

@@ -44,7 +44,7 @@ class JudgedQuery:
     """The `as_of` of its search; None: that of the evaluation."""
     keywords: str | None = None
     """Its text, if `query` is a vector. Entities are found in it too."""
-    query_entities: Sequence[str] | None = None
+    entities: Sequence[str] | None = None
     """Its entities; None: those found in its text."""
     agent_id: str | UUID | None = None
     """The owner whose memories it is about; None: the evaluation's `agent_id`."""
@@ -73,11 +73,11 @@ class CheckedQuery:
     group: str | None
     as_of: datetime | None
     keywords: str | None
-    query_entities: Sequence[str] | None
+    entities: Sequence[str] | None
     agent_id: str | None
     period: Period | None
     names: int | None = None
-    """How many names stand for query_entities, if these were found in the text."""
+    """How many names stand for entities, if these were found in the text."""
     vector: StoredVector | None = None
     """The vector of `query`, after embedding and checking its dimensions."""
 
@@ -90,7 +90,7 @@ def checked_query(query: object) -> CheckedQuery:
     if isinstance(query.query, str):
         require_query(query.query)
         text = query.query if text is None else text
-    names = ("as_of", "query_entities")
+    names = ("as_of", "entities")
     arguments = {name: getattr(query, name) for name in names} | {"keywords": text}
     values = checked(SearchArguments, arguments)
     irrelevant = in_list(query.irrelevant)
@@ -101,7 +101,7 @@ def checked_query(query: object) -> CheckedQuery:
     if query.group is not None:
         require_name("group", query.group)
     owner = query.agent_id
-    entities = values.get("query_entities")
+    entities = values.get("entities")
     if entities is None and not isinstance(query.query, str) and text is None:
         entities = []  # only a text can contain known entities
     return CheckedQuery(
@@ -110,7 +110,7 @@ def checked_query(query: object) -> CheckedQuery:
         group=query.group,
         as_of=query.as_of,
         keywords=text,
-        query_entities=entities,
+        entities=entities,
         period=require_ends("period", query.period),
         agent_id=str(owner) if isinstance(owner, UUID) else owner,
     )

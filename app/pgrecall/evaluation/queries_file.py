@@ -19,7 +19,7 @@ from pgrecall.memories.lines import lines_of, naming_line
 from pgrecall.memories.record import id_of_source
 
 KEYS = (
-    *("query", "relevant", "group", "time", "keywords", "query_entities", "period"),
+    *("query", "relevant", "group", "time", "keywords", "entities", "period"),
     *("agent", "irrelevant"),
 )
 
@@ -32,7 +32,7 @@ def load_queries(
     A line is a JSON object with `query` (a text, or a vector as a list of numbers) and `relevant`:
     a list of memory ids, or an object from id to gain; empty if no memory answers. Optional keys
     are `agent` (default: `agent_id`), `group`, `time` (the `as_of`, ISO 8601 with a time zone),
-    `keywords`, `query_entities`, `period` (two times) and `irrelevant` (ids). An id that is
+    `keywords`, `entities`, `period` (two times) and `irrelevant` (ids). An id that is
     not a UUID is a key, such as one from an imported file; with `of_teams` it is that of a team's
     memory. Raises InvalidLine with file and line number, and InputError if the file has no
     query or cannot be read.
@@ -78,8 +78,8 @@ def record_of(query: JudgedQuery) -> dict[str, Any]:
         record["time"] = query.as_of.isoformat()
     if query.keywords is not None:
         record["keywords"] = query.keywords
-    if query.query_entities is not None:
-        record["query_entities"] = list(query.query_entities)
+    if query.entities is not None:
+        record["entities"] = list(query.entities)
     if query.agent_id is not None:
         record["agent"] = str(query.agent_id)
     if query.period is not None:
@@ -117,7 +117,7 @@ def _parsed(line: str, agent_id: str | UUID | None, of_teams: bool) -> JudgedQue
         group=values.get("group"),
         as_of=moment_of("time", values.get("time")),
         keywords=values.get("keywords"),
-        query_entities=values.get("query_entities"),
+        entities=values.get("entities"),
         agent_id=named,
         period=_period(values.get("period")),
         irrelevant=_ids("irrelevant", values["irrelevant"], whose)

@@ -202,7 +202,7 @@ def question_key(query: CheckedQuery) -> Hashable:
     if query.vector is not None:
         return query.agent_id, tuple(query.vector.to_list()), words
     # Without a vector or text, a query consists of its moment and entities.
-    return query.agent_id, words or (query.as_of, tuple(query.query_entities or ()))
+    return query.agent_id, words or (query.as_of, tuple(query.entities or ()))
 
 
 def _plain(text: str) -> str:

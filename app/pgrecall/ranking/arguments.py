@@ -45,7 +45,7 @@ class SearchArguments(FilterArguments, total=False):
     but measures relevance. The default is none for `search`, and the profile's for `context`."""
     teams: Sequence[str | UUID]
     """Ranks the memories of these teams together with the agent's."""
-    query_entities: Annotated[Sequence[str] | None, Texts(MAX_QUERY_ENTITIES)]
+    entities: Annotated[Sequence[str] | None, Texts(MAX_QUERY_ENTITIES)]
     """The entities that entity_overlap compares with. Default: the known entities that occur in the
     query, if it is text, or else in `keywords`."""
     keywords: Annotated[str | None, Length(MAX_QUERY_LENGTH)]

@@ -84,7 +84,7 @@ class Question:
             teams=()
             if values["teams"] is DEFAULTS["teams"]
             else other_owners(tables, agent_id, values["teams"]),
-            query_entities=values.get("query_entities"),
+            query_entities=values.get("entities"),
             naming_text=text,
             keywords=keywords,
             period=None if isinstance(period, str) else period,

@@ -210,6 +210,13 @@ def request_model(
         )
     if method in ("get", "upsert") and "key" in declared:
         declared["key"] = _field("key", str, inspect.Parameter.empty)
+    if "keywords" in declared:  # entities of the query, and not of a memory
+        entities = Field(
+            None,
+            description=_SEARCH_DESCRIPTIONS["entities"],
+            json_schema_extra=_ARGUMENTS["entities"].schema,
+        )
+        declared["entities"] = declared["entities"][0], entities
     if "teams" in declared and "touch" in declared:
         declared["touch"] = (
             bool | None,
@@ -260,10 +267,11 @@ _OBJECTS = {
 } - {Sequence[float]}
 _LISTS: dict[Any, Any] = {Sequence[str]: Sequence[Word]}
 """Lists of a memory, whose texts are not blank. A query's may be: its type has NULL, too."""
+_SEARCH_DESCRIPTIONS = descriptions(arguments.SearchArguments)
 _DESCRIPTIONS = {
-    **{field.name: field.comment for field in NEW},
     **descriptions(filters.FilterArguments),
-    **descriptions(arguments.SearchArguments),
+    **_SEARCH_DESCRIPTIONS,
+    **{field.name: field.comment for field in NEW},
     **descriptions(NewMemory),
 }
 _INSTEAD: dict[str, Any] = {
