@@ -6,7 +6,6 @@ How memories are packed: test_packing_model. What styles do without a database: 
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable
 from itertools import cycle
 from typing import Any
@@ -23,8 +22,7 @@ from pgrecall.core.tokens import estimated_tokens
 from pgrecall.errors import InputError, InvalidVector
 from tests.integration.compass import Compass
 from tests.integration.support import NORTH, NOW, at, before, read, similar, sql
-from tests.unit.test_context_style import HOSTILE, READERS, STORABLE_TYPES, in_order, reckoned
-from tests.unit.token_texts import ORDINARY, UNDERCOUNTED
+from tests.unit.test_context_style import HOSTILE, READERS, STORABLE_TYPES, in_order
 
 BY_IMPORTANCE: dict[str, Any] = {"profile": "half_life", "weights": {"importance": 1.0}}
 """The score of a memory is its importance."""
@@ -102,25 +100,30 @@ def test_without_a_memory_that_fits_the_text_is_empty(repo: MemoryRepository, ag
     assert [reasons(found) for found in tight] == [{"tea": "too_long"}] * 3
 
 
-def test_ranking_and_packing_are_one_statement(shared_engine: Engine, agent: str) -> None:
+def test_a_context_is_one_search_and_one_comparison_of_its_hits_if_likeness_counts(
+    shared_engine: Engine, agent: str
+) -> None:
     repo = MemoryRepository(shared_engine)
     repo.add(agent, note("tea", 0.9, embedding=at(0)))
     repo.teams.add(agent, note("team tea", 0.9, embedding=at(60)))
-    sent: list[str] = []
-    asked: dict[str, Any] = {"teams": [agent], "reserve": {"fact": 0.5}, "diversity": 0.3}
-    asked |= {"max_similarity": 0.9, "strategy": "exact", "touch": False}
+    asked: dict[str, Any] = {"teams": [agent], "reserve": {"fact": 0.5}}
+    asked |= {"strategy": "exact", "touch": False}
 
-    def note_down(*arguments: Any) -> None:
-        sent.append(arguments[2])
+    def sent_by(**arguments: Any) -> list[str]:
+        sent: list[str] = []
 
-    repo.context(agent, NORTH, **asked)
-    event.listen(shared_engine, "before_cursor_execute", note_down)
-    found = repo.context(agent, NORTH, **asked)
-    event.remove(shared_engine, "before_cursor_execute", note_down)
+        def note_down(*arguments: Any) -> None:
+            sent.append(arguments[2].split("*/")[0])
 
-    assert len(found.packed) == 2
-    [statement] = sent
-    assert "pack(" in statement
+        repo.context(agent, NORTH, **asked, **arguments)
+        event.listen(shared_engine, "before_cursor_execute", note_down)
+        assert len(repo.context(agent, NORTH, **asked, **arguments).packed) == 2
+        event.remove(shared_engine, "before_cursor_execute", note_down)
+        return sent
+
+    search, alike = "/* pgrecall search ", "/* pgrecall similarities "
+    assert sent_by() == [search]
+    assert sent_by(diversity=0.3, max_similarity=0.9) == [search, alike]
 
 
 def test_the_record_is_plain_json(repo: MemoryRepository, agent: str) -> None:
@@ -412,43 +415,6 @@ def test_a_counter_that_returns_nonsense_is_refused_and_nothing_stored(
     for none in (None, 4, "tiktoken", [len]):
         with pytest.raises(InputError, match="a function from a text to a number, got"):
             counting(shared_engine, none)
-
-
-def test_the_database_reckons_as_python_does(
-    repo: MemoryRepository, shared_engine: Engine, agent: str
-) -> None:
-    """What raw SQL inserted, without a count, too."""
-    chance = random.Random(5)
-    near = [*ALPHABET, *"aZ9 \n\t\v\x85\u036f\u0370\u1fff\u2000Жй中🙂\U0010ffff"]
-    rare = [chr(number) for number in range(1, 700)]
-    known = [text for texts in (ORDINARY, UNDERCOUNTED) for _, text in texts.values()]
-    made = ["".join(chance.choices(signs, k=60)) for signs in (near, rare) for _ in range(150)]
-    every = [f"{n}{text}" for n, text in enumerate([*known, *HOSTILE, *made])]
-    kinds = chance.choices([*STORABLE_TYPES, "fact"], k=len(every))
-    repo.add_many(
-        agent, [note(content, 0.9, kind) for content, kind in zip(every, kinds, strict=True)]
-    )
-
-    def found() -> dict[str, Context]:
-        arguments = BY_IMPORTANCE | {"max_tokens": 10**6, "k": 500, "touch": False}
-        return {one: repo.context(agent, style=one, **arguments) for one in STYLES}
-
-    counted = found()
-    sql(
-        shared_engine,
-        "UPDATE pgrecall.agent_memories SET tokens = NULL WHERE agent_id = :agent",
-        agent=agent,
-    )
-    uncounted = found()
-
-    for name, style in STYLES.items():
-        assert costs(counted[name]) == {
-            one.hit.memory.content: estimated_tokens(one.hit.memory.content)
-            + reckoned(style, one.hit.memory)
-            for one in counted[name].packed
-        }
-        assert set(costs(counted[name])) == set(every)
-        assert costs(uncounted[name]) == costs(counted[name])
 
 
 # Memories that mean harm

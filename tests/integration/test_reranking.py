@@ -457,22 +457,6 @@ def test_what_is_below_a_floor_of_a_context_is_not_judged(engine: Engine) -> Non
         assert {one.reason for one in context.left_out} == {*floor}
 
 
-def test_what_falls_below_the_floor_meanwhile_hides_nothing(
-    engine: Engine, memories: list[UUID]
-) -> None:
-    repo = MemoryRepository(engine)
-    scores = {hit.memory.content: hit.score for hit in repo.search("ada", **ASKED, touch=False)}
-
-    def demotes(query: str, texts: list[str]) -> list[float]:
-        repo.update("ada", memories[4], importance=0)
-        return [float(text == "tea 4") for text in texts]
-
-    floor = (scores["tea 5"] + scores["tea 6"]) / 2
-    context = repo.context("ada", **ASKED, min_score=floor, rerank=demotes, touch=False)
-
-    assert [text for text, *_ in packed(context)] == named(0, 1, 2, 3, 5)
-
-
 def test_turns_of_a_context_follow_their_hit(engine: Engine) -> None:
     fake = Fake()
     repo = MemoryRepository(engine)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import pytest
-from sqlalchemy import Engine
 
 from pgrecall import NewMemory, Profile, ScoredMemory
 from pgrecall.errors import DuplicateMemory, InputError, InvalidMemory
@@ -18,7 +16,6 @@ from pgrecall.scoring.signals import Similarity
 from tests.integration.owner import Owner
 from tests.integration.recalling import Connection
 from tests.integration.support import NORTH, NOW, before, contents, similar
-from tests.integration.test_packing_model import TYPES, packed_by_the_database, random_case
 
 ALONE = Profile("similarity_alone", {Similarity(): 1.0})
 ASKED: dict[str, Any] = {"profile": ALONE, "as_of": NOW, "touch": False}
@@ -248,57 +245,6 @@ def test_a_context_holds_passages_in_order_within_its_budget(mine: Owner) -> Non
     assert tight.tokens <= 60
     assert 0 < len(tight.packed) < len(whole.packed)
     assert tight.packed[0].hit.memory.content == "2"
-
-
-FREE = (None, "limit", "stopped", "min_score", "min_relevance")
-"""Verdicts that keep no turn from coming along."""
-
-
-def test_packing_with_turns_keeps_to_its_rules(shared_engine: Engine) -> None:
-    """What is packed without them is told by test_packing_model."""
-    chance, cases = random.Random(5), []
-    for _ in range(200):
-        case, more = random_case(chance), chance.randrange(6)
-        ranked, low = len(case.scores), chance.randrange(4)
-        size = ranked + low + more
-        case = replace(
-            case,
-            scores=[*case.scores, *[None] * low],  # type: ignore[list-item]
-            costs=[*case.costs, *(chance.randrange(1, 40) for _ in range(low + more))],
-            types=[*case.types, *(chance.choice(TYPES) for _ in range(low + more))],
-            pairs=[
-                (hit, turn)
-                for hit in range(1, ranked + 1)
-                for turn in range(1, size + 1)
-                if turn != hit and chance.random() < 0.2
-            ],
-        )
-        cases.append((case, ranked, low))
-    came, promoted, lifted = 0, 0, 0
-    packings = packed_by_the_database(shared_engine, [case for case, *_ in cases])
-    for (case, ranked, low), rows in zip(cases, packings, strict=True):
-        verdicts = {place: verdict for place, verdict, *_ in rows}
-        packed = {place: near for place, verdict, _, near in rows if verdict == "packed"}
-        hits = {place for place, near in packed.items() if near is None}
-        too_low = {place for place, why in verdicts.items() if why == "min_relevance"}
-        not_relevant = set(range(ranked + 1, ranked + low + 1))
-        assert too_low == not_relevant - packed.keys()
-        assert set(range(1, ranked + low + 1)) <= verdicts.keys()
-        left = case.budget - sum(case.costs[place - 1] for place in packed)
-        assert left >= 0
-        assert len(hits) <= case.most
-        assert all(place <= ranked and case.scores[place - 1] >= case.floor for place in hits)
-        for place, near in packed.items():
-            assert near is None or (near in hits and (near, place) in case.pairs)
-        for hit, turn in case.pairs:
-            if hit in hits and verdicts.get(turn) in FREE:
-                assert case.costs[turn - 1] > left or case.reserve
-        came += len(packed) - len(hits)
-        lifted += len(not_relevant & packed.keys())
-        promoted += sum((hit, turn) in case.pairs for hit in hits for turn in hits)
-    assert came > 100
-    assert promoted > 100
-    assert lifted > 25
 
 
 # Floors of relevance

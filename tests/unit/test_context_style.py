@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgrecall import Memory
+from pgrecall.context.assembling import estimated_cost
 from pgrecall.context.styles import (
     CATEGORIES,
-    CATEGORY_PIECES,
     MAX_CATEGORY_LENGTH,
     STYLES,
     Added,
@@ -331,13 +331,8 @@ def added_by(style: Style, one: Memory) -> int:
 
 
 def reckoned(style: Style, one: Memory) -> int:
-    """As the statement that packs reckons it."""
-    added = added_to(style)
-    breaks = len(re.findall("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", one.content))
-    escapes = len(re.findall(style.escaped, one.content)) if style.escaped else 0
-    pieces = len(re.findall(CATEGORY_PIECES, one.memory_type))
-    lines = added.per_line * breaks if style.indent else 0
-    return added.per_block + min(pieces, 60) + lines + added.per_escape * escapes
+    """What a memory's block adds, as it is estimated."""
+    return estimated_cost(one, style, added_to(style)) - estimated_tokens(one.content)
 
 
 @styles
@@ -374,7 +369,6 @@ def test_a_style_of_ones_own_is_read_back_as_well() -> None:
         f"# What is known\n[{marker}|20260305 fact] tea (x)**_/\n(/m1)\n"
         f"[{marker}|20260305] milk\n[/{marker}]\n"
     )
-    assert re.findall(own.escaped, "a[]^-\\z") == ["[", "]", "^", "-", "\\"]
     assert chosen(own, UTC) == own
 
 

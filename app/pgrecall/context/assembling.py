@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC
-from functools import partial
-from operator import attrgetter
-from typing import Any, Unpack
+from typing import Self, Unpack, cast
 from uuid import UUID
 
 from pgrecall.context import styles
-from pgrecall.context.assembled import Context, LeftOut, Packed
-from pgrecall.context.packing import MAX_SKIPS, PACKED, Packing, pack, pack_candidates
-from pgrecall.context.styles import Style, category
+from pgrecall.context.assembled import Context, LeftOut, Packed, Reason
+from pgrecall.context.styles import (
+    CATEGORY,
+    LINE_BREAK,
+    MAX_CATEGORY_LENGTH,
+    Added,
+    Style,
+    category,
+)
 from pgrecall.core.limits import MAX_CONSIDERED
+from pgrecall.core.memory import Memory
 from pgrecall.core.quoting import shortened
 from pgrecall.core.rerankers import Rerank, Reranker, Verdict, judged_text
 from pgrecall.core.steps import READS, Ask, Operation, needs
-from pgrecall.core.tokens import MAX_TOKENS
+from pgrecall.core.tokens import MAX_TOKENS, estimated_tokens
 from pgrecall.core.validation import (
     require_bool,
     require_count,
@@ -29,20 +34,21 @@ from pgrecall.core.validation import (
 )
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
-from pgrecall.rank_index.strategy import MAX_K, search_with_index
+from pgrecall.rank_index.strategy import MAX_K
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.question import Question
-from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
-from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import ScoredMemory
+from pgrecall.search.hit_pairs import similarities, turns_beside
+from pgrecall.search.packing import MAX_SKIPS, PACKED, Limits, Outcome, pack
 from pgrecall.search.reordering import chosen as chosen_reranker
 from pgrecall.search.reordering import judge, reordered
-from pgrecall.search.scatter_gather import ALL_AT_ONCE, scatter_gather
-from pgrecall.search.searching import hit, hits_of_search, require_strategy, touched
+from pgrecall.search.searching import hits_of_search, require_strategy, touched
 
 MAX_RESERVES = 100
+MOST = 2_000_000_000
+"""Greatest estimate of one memory's tokens."""
 
 
 @needs(READS)
@@ -116,38 +122,41 @@ def context(
     added = chosen.added((yield Ask("count_tokens", chosen.samples)))
     search = yield from question.resolved(tables)
     floor = search.min_relevance
-    packing = Packing(
-        budget=max(max_tokens - added.frame, 0),
+    limits = Limits(
         most=most,
+        budget=max(max_tokens - added.frame, 0),
         min_score=search.min_score or 0.0,
-        min_relevance=floor,
-        style=chosen,
-        added=added,
         reserve=shares,
         diversity=diversity,
         max_similarity=max_similarity,
     )
     # Memories below a floor are ranked and then left out, so that a rank index finds the same.
-    search = replace(search, min_score=None, min_relevance=None, shows_relevance=floor is not None)
-    apart = ALL_AT_ONCE
-    if search.spans_nodes:
-        apart = yield from scatter_gather(tables, search, strategy)
+    ranked = replace(search, min_score=None, min_relevance=None, shows_relevance=floor is not None)
+    hits, _ = yield from hits_of_search(tables, ranked, 0, strategy, None, may_count=False)
     done: Verdict | None = None
+    considered = _Considered.of(hits, limits.min_score, floor)
     if judge_by is not None:
-        packing, done = yield from _reranked(tables, search, packing, strategy, *judge_by)
+        rerank_by, text = judge_by
+        first = considered.hits[: min(considered.passing, rerank_by.top)]
+        done = yield from judge(rerank_by, text, [hit.memory.content for hit in first])
+        considered.hits[: len(first)] = reordered(first, done)
+    costs = [estimated_cost(hit.memory, chosen, added) for hit in considered.hits]
+    alike = turns = None
+    if diversity or max_similarity is not None:
+        alike = yield from similarities(tables, ranked, considered.hits[: considered.relevant])
+    if ranked.surrounding_turns:
+        turns = yield from turns_beside(tables, considered.hits, ranked.surrounding_turns)
     while True:
-        over = partial(pack_candidates, packing=packing)
-        indexed = yield from search_with_index(tables, search, strategy, over)
-        if indexed is None:
-            rows = yield pack(tables, search, packing, **apart.parameters)
-        else:
-            rows = indexed.rows
-        packed, left_out = _split_rows(search.profile, rows, packing.reranked)
+        types = [hit.memory.memory_type for hit in considered.hits]
+        outcomes = pack(limits, considered.scores, costs, types, alike=alike, turns=turns)
+        packed, left_out = _split(considered.hits, costs, outcomes)
         text, marker = styles.marked(chosen, [one.hit.memory for one in packed])
         [tokens] = (yield Ask("count_tokens", (text,))) if text else [0]
         if tokens <= max_tokens:
             break
-        packing = yield from _packed_smaller(packing, packed, marker, tokens, max_tokens)
+        limits = yield from _packed_smaller(
+            limits, considered.hits, costs, packed, chosen, marker, tokens, max_tokens
+        )
     counted = touch and (yield from touched(tables, [one.hit for one in packed], search))
     return Context(
         text=text,
@@ -156,7 +165,7 @@ def context(
         tokens=tokens,
         max_tokens=max_tokens,
         marker=marker,
-        strategy="exact" if indexed is None and apart.candidates is None else "index",
+        strategy=hits.strategy,
         min_relevance=floor,
         period=search.period,
         touched=counted,
@@ -164,6 +173,39 @@ def context(
         reranked=None if done is None else done.values is not None,
         rerank_note=None if done is None else done.note,
     )
+
+
+@dataclass(slots=True)
+class _Considered:
+    """The hits of a search in the order of packing: first those that are relevant enough, best
+    first, then the others, and at last turns that only come along."""
+
+    hits: list[ScoredMemory]
+    scores: list[float | None]
+    """Of those that are no such turns; None if they are not relevant enough."""
+    relevant: int
+    """How many are relevant enough."""
+    passing: int
+    """How many of these reach the least score, too."""
+
+    @classmethod
+    def of(cls, hits: Sequence[ScoredMemory], min_score: float, floor: float | None) -> Self:
+        def is_relevant(hit: ScoredMemory) -> bool:
+            return floor is None or (hit.relevance or 0.0) >= floor
+
+        def place(hit: ScoredMemory) -> tuple[bool, bool, float, UUID]:
+            along = hit.attached_to is not None
+            return along, not (along or is_relevant(hit)), -hit.score, hit.memory.id
+
+        ordered = sorted(hits, key=place)
+        found = [hit for hit in ordered if hit.attached_to is None]
+        relevant = [hit.score for hit in found if is_relevant(hit)]
+        return cls(
+            hits=ordered,
+            scores=[*relevant, *[None] * (len(found) - len(relevant))],
+            relevant=len(relevant),
+            passing=sum(score >= min_score for score in relevant),
+        )
 
 
 def _judge(
@@ -181,71 +223,66 @@ def _judge(
     return rerank, judged_text(query, arguments)
 
 
-def _reranked(
-    tables: Tables,
-    search: Search,
-    packing: Packing,
-    strategy: Strategy,
-    rerank: Rerank,
-    text: str,
-) -> Operation[tuple[Packing, Verdict]]:
-    """How to pack in the order of the reranker, and its verdict."""
-    alone = replace(search, k=min(search.k, rerank.top), surrounding_turns=0)
-    hits, _ = yield from hits_of_search(tables, alone, 0, strategy, None, may_count=False)
-    floor = packing.min_relevance
-    hits[:] = [
-        hit
-        for hit in hits
-        if hit.score >= packing.min_score and (floor is None or (hit.relevance or 0.0) >= floor)
-    ]
-    done = yield from judge(rerank, text, [hit.memory.content for hit in hits])
-    order = {(hit.memory.owner_id, hit.memory.id): hit for hit in reordered(hits, done)}
-    return (packing if done.values is None else replace(packing, reranked=order)), done
-
-
 def _packed_smaller(
-    packing: Packing, packed: Sequence[Packed], marker: str, tokens: int, max_tokens: int
-) -> Operation[Packing]:
+    limits: Limits,
+    hits: Sequence[ScoredMemory],
+    costs: list[int],
+    packed: Sequence[Packed],
+    style: Style,
+    marker: str,
+    tokens: int,
+    max_tokens: int,
+) -> Operation[Limits]:
     """How to pack again if the text has more tokens than were estimated from its parts.
 
-    Uses the counted tokens of each memory, so that one that was underestimated does not displace
-    others. If these do not exceed the estimates, the budget is reduced in proportion.
+    Raises `costs` to the counted tokens of each memory, so that one that was underestimated does
+    not displace others. If these do not exceed the estimates, the budget is reduced in proportion.
     """
     memories = [one.hit.memory for one in packed]
-    counts = yield Ask(
-        "count_tokens",
-        tuple(packing.style.written(one, marker, category(one.memory_type)) for one in memories),
-    )
-    measured = {
-        one.hit.memory.id: count
-        for one, count in zip(packed, counts, strict=True)
-        if count > one.tokens
-    }
-    if measured:
-        return replace(packing, measured={**packing.measured, **measured})
+    written = (style.written(one, marker, category(one.memory_type)) for one in memories)
+    counts = yield Ask("count_tokens", tuple(written))
+    keys = [(one.owner_id, one.id) for one in memories]
+    counted = dict(zip(keys, counts, strict=True))
+    raised = [
+        max(cost, counted.get((hit.memory.owner_id, hit.memory.id), 0))
+        for hit, cost in zip(hits, costs, strict=True)
+    ]
+    if raised != costs:
+        costs[:] = raised
+        return limits
     spent = sum(one.tokens for one in packed)
-    return replace(packing, budget=min(spent - 1, spent * max_tokens // tokens))
+    return replace(limits, budget=min(spent - 1, spent * max_tokens // tokens))
 
 
-def _split_rows(
-    profile: Profile, rows: Sequence[Any], reranked: Mapping[tuple[str, UUID], ScoredMemory]
+def _split(
+    hits: Sequence[ScoredMemory], costs: Sequence[int], outcomes: Sequence[Outcome | None]
 ) -> tuple[list[Packed], list[LeftOut]]:
     """The packed memories in the order of packing, and those left out, best first."""
-    places = {row.place: row.id for row in rows}
-    if reranked:
-        rows = sorted(rows, key=attrgetter("place"))
     packed: list[tuple[int, bool, Packed]] = []
     left_out: list[LeftOut] = []
-    for row in rows:
-        scored = hit(profile, row)
-        if judged := reranked.get((scored.memory.owner_id, scored.memory.id)):
-            scored = replace(scored, rerank_score=judged.rerank_score, moved=judged.moved)
-        if row.verdict == PACKED:
-            scored = replace(scored, attached_to=places.get(row.near))
-            packed.append((row.step, row.near is not None, Packed(scored, row.cost)))
+    for hit, cost, outcome in zip(hits, costs, outcomes, strict=True):
+        if outcome is None:
+            continue
+        near = None if outcome.near is None else hits[outcome.near].memory.id
+        if outcome.verdict == PACKED:
+            one = Packed(replace(hit, attached_to=near), cost)
+            packed.append((outcome.step or 0, near is not None, one))
         else:
-            left_out.append(LeftOut(scored, row.cost, row.verdict, places.get(row.near)))
+            alone = replace(hit, attached_to=None)
+            left_out.append(LeftOut(alone, cost, cast(Reason, outcome.verdict), near))
     return [one for *_, one in sorted(packed, key=lambda one: one[:2])], left_out
+
+
+def estimated_cost(memory: Memory, style: Style, added: Added) -> int:
+    """The estimated tokens of a memory and its block."""
+    counted = estimated_tokens(memory.content) if memory.tokens is None else memory.tokens
+    cost = min(counted, MOST) + added.per_block
+    cost += min(len(CATEGORY.findall(memory.memory_type)), MAX_CATEGORY_LENGTH)
+    if style.indent:
+        cost += added.per_line * len(LINE_BREAK.findall(memory.content))
+    if style.escapes:
+        cost += added.per_escape * sum(map(memory.content.count, style.escapes))
+    return cost
 
 
 def _reserve(reserve: Mapping[str, float] | None) -> dict[str, float]:

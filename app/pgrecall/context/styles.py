@@ -29,16 +29,16 @@ SAMPLE_MARKER = "m000"
 MOST_ADDED = 30
 """Greatest number of tokens of a sample, so that a counter's bad results cannot overflow sums."""
 MAX_CATEGORY_LENGTH = 60
-CATEGORY_PIECES = "[A-Z]{1,3}[a-z]{0,4}|[a-z]{1,4}|[^A-Za-z]"
-"""Regular expression of one estimated token of a category, used in Python and SQL."""
+CATEGORY = re.compile("[A-Z]{1,3}[a-z]{0,4}|[a-z]{1,4}|[^A-Za-z]")
+"""One estimated token of a category."""
 CATEGORIES = (
     *("instruction", "preference", "fact", "entity", "learning"),
     *("semantic", "procedural", "task", "episodic"),
 )
 """The order of memory types in a text; other types come after these, by name."""
 
-LINE_BREAKS = "\r\n|[\n\r\v\f\u001c\u001d\u001e\u0085\u2028\u2029]"
-"""Everything that may be read as a line break; a regular expression in Python and SQL."""
+LINE_BREAK = re.compile("\r\n|[\n\r\v\f\u001c\u001d\u001e\u0085\u2028\u2029]")
+"""Everything that may be read as a line break."""
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f"
     "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
@@ -147,12 +147,6 @@ class Style:
         each = (block - body, line - body, escaped - plain)
         return Added(frame, *(min(max(one, 0), MOST_ADDED) for one in each))
 
-    @property
-    def escaped(self) -> str:
-        """A regular expression of one character that is escaped."""
-        signs = (f"\\{sign}" if sign in "\\[]^-" else sign for sign in self.escapes)
-        return f"[{''.join(signs)}]" if self.escapes else ""
-
     def text(self, memories: Sequence[Memory], marker: str) -> str:
         """Renders memories by category and, within a category, in their order here. Turns of a
         session follow its first one, in their own order."""
@@ -183,7 +177,7 @@ class Style:
 
     def body(self, content: str) -> str:
         """Renders a memory's content for its block."""
-        lines = re.split(LINE_BREAKS, _INVISIBLE.sub("", content))
+        lines = LINE_BREAK.split(_INVISIBLE.sub("", content))
         return f"\n{self.indent}".join(self._escaped(CONTROL.sub("\ufffd", x)) for x in lines)
 
     def _escaped(self, line: str) -> str:

@@ -25,10 +25,9 @@ from typing import Any, get_args
 from uuid import UUID
 
 from pgrecall.context import styles
-from pgrecall.context.packing import estimate_values
 from pgrecall.core import limits
 from pgrecall.core.checks import Count, K, Length, Number, Texts, Words, arguments_of
-from pgrecall.core.tokens import estimated_tokens
+from pgrecall.core.tokens import PIECES, estimated_tokens
 from pgrecall.core.validation import require_aware, require_period
 from pgrecall.lifecycle import consolidating
 from pgrecall.lifecycle.retention import LEAST_AGE
@@ -252,7 +251,19 @@ def _packing() -> str:
     """The values by which tokens are estimated, for the plain style and the default counter."""
     style = styles.chosen("plain")
     added = style.added([estimated_tokens(sample) for sample in style.samples])
-    values = estimate_values(style, added) | {"measured_ids": "{}", "measured_costs": "{}"}
+    values = {
+        "per_block": added.per_block,
+        "per_line": added.per_line,
+        "per_escape": added.per_escape,
+        "pieces": PIECES,
+        "category_pieces": styles.CATEGORY.pattern,
+        "line_breaks": styles.LINE_BREAK.pattern,
+        "escaped": "",
+        "most_tokens": 2_000_000_000,
+        "longest_kind": styles.MAX_CATEGORY_LENGTH,
+        "measured_ids": "{}",
+        "measured_costs": "{}",
+    }
     pairs = (
         f"{quoted(name)}, {quoted(value) if isinstance(value, str) else value}"
         for name, value in values.items()

@@ -1,18 +1,14 @@
-"""What is packed, against a model that looks at everything anew for every memory; that contexts
-are packed so is told by test_recall_functions."""
+"""What is packed, against a model that looks at everything again for every memory."""
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from sqlalchemy import Engine
-
-from tests.integration.support import sql
+from pgrecall.search.packing import Limits, pack
 
 CASES = 1_500
 TYPES = ("fact", "task", "episodic", "preference")
@@ -28,7 +24,7 @@ Outcome = tuple[str, int | None, int | None]
 class Case:
     """Ranked memories, and how they are to be packed."""
 
-    scores: Sequence[float]
+    scores: Sequence[float | None]
     costs: Sequence[int]
     types: Sequence[str]
     budget: int
@@ -40,7 +36,7 @@ class Case:
     diversity: float = 0.0
     max_similarity: float | None = None
     pairs: Sequence[tuple[int, int]] = ()
-    """Places of hits, each with that of a turn that comes along with it."""
+    """Places of hits, from 1, each with that of a turn that comes along with it."""
 
 
 class Model:
@@ -48,7 +44,7 @@ class Model:
 
     def __init__(self, case: Case) -> None:
         self.case = case
-        self.above = [n for n, score in enumerate(case.scores) if score >= case.floor]
+        self.above = [n for n, score in enumerate(case.scores) if (score or 0.0) >= case.floor]
         self.packed: list[int] = []
         self.found: dict[int, Outcome] = {}
 
@@ -86,7 +82,7 @@ class Model:
 
     def relevance(self, one: int) -> float:
         diversity = self.case.diversity
-        return (1 - diversity) * self.case.scores[one] - diversity * self.nearest(one)[0]
+        return (1 - diversity) * (self.case.scores[one] or 0.0) - diversity * self.nearest(one)[0]
 
     def verdict(self, one: int) -> str:
         case = self.case
@@ -140,7 +136,7 @@ class Model:
         return "limit" if len(self.packed) == self.case.most else None
 
 
-# The function
+# The code
 
 
 def random_case(chance: random.Random) -> Case:
@@ -181,51 +177,33 @@ def similarities(chance: random.Random, size: int) -> list[list[float]]:
     return alike
 
 
-PACK = """
-SELECT coalesce(
-    (SELECT jsonb_agg(jsonb_build_array(p.place, p.verdict, p.step, p.near))
-       FROM pgrecall.pack(c.scores, c.costs, c.types, c.budget, c.most, c.floor, c.max_skips,
-                          c.reserved_types, c.reserved_shares, c.alike, c.diversity,
-                          c.max_similarity, c.hits, c.turns) p), '[]')
-  FROM jsonb_to_recordset(CAST(:cases AS jsonb)) AS c(
-    number integer, scores float8[], costs integer[], types text[], budget integer, most integer,
-    floor float8, max_skips integer, reserved_types text[], reserved_shares float8[],
-    alike float8[], diversity float8, max_similarity float8, hits integer[], turns integer[])
- ORDER BY number
-"""
-
-
-def packed_by_the_database(
-    engine: Engine, cases: Sequence[Case]
-) -> list[list[tuple[int, str, int | None, int | None]]]:
-    """Of each case place, verdict, step and near, by the places."""
-    rows = [
-        {
-            "number": number,
-            **{name: getattr(case, name) for name in ("scores", "costs", "types", "budget")},
-            **{name: getattr(case, name) for name in ("most", "floor", "max_skips", "diversity")},
-            "max_similarity": case.max_similarity,
-            "hits": [hit for hit, _ in case.pairs],
-            "turns": [turn for _, turn in case.pairs],
-            "reserved_types": list(case.reserve),
-            "reserved_shares": list(case.reserve.values()),
-            "alike": None if case.alike is None else [x for row in case.alike for x in row],
-        }
-        for number, case in enumerate(cases)
-    ]
+def packed(case: Case) -> list[tuple[int, str, int | None, int | None]]:
+    """Of each memory its place from 1, verdict, step, and the place of the one it is near to."""
+    limits = Limits(
+        most=case.most,
+        budget=case.budget,
+        min_score=case.floor,
+        max_skips=case.max_skips,
+        reserve=case.reserve,
+        diversity=case.diversity,
+        max_similarity=case.max_similarity,
+    )
+    turns: dict[int, list[int]] = {}
+    for hit, turn in case.pairs:
+        turns.setdefault(hit - 1, []).append(turn - 1)
+    outcomes = pack(limits, case.scores, case.costs, case.types, alike=case.alike, turns=turns)
     return [
-        [(place, verdict, step, near) for place, verdict, step, near in outcomes]
-        for (outcomes,) in sql(engine, PACK, cases=json.dumps(rows))
+        (place, one.verdict, one.step, None if one.near is None else one.near + 1)
+        for place, one in enumerate(outcomes, start=1)
+        if one is not None
     ]
 
 
-def test_pack_chooses_what_the_model_chooses(shared_engine: Engine) -> None:
+def test_pack_chooses_what_the_model_chooses() -> None:
     chance = random.Random(1)
-    cases = [random_case(chance) for _ in range(CASES)]
-
     verdicts: Counter[str] = Counter()
-    for case, found in zip(cases, packed_by_the_database(shared_engine, cases), strict=True):
-        expected = Model(case).outcomes()
+    for case in (random_case(chance) for _ in range(CASES)):
+        found, expected = packed(case), Model(case).outcomes()
         verdicts.update(verdict for verdict, *_ in expected)
         assert [one[:3] for one in found] == [
             (place, *one[:2]) for place, one in enumerate(expected, start=1)
@@ -243,19 +221,53 @@ def test_pack_chooses_what_the_model_chooses(shared_engine: Engine) -> None:
     assert min(verdicts.values()) > CASES / 20, verdicts
 
 
-def test_sums_beyond_an_integer_are_no_error(shared_engine: Engine) -> None:
-    most = 2**31 - 1
-    costs = [most, most, most, 1]
+FREE = (None, "limit", "stopped", "min_score", "min_relevance")
+"""Verdicts that keep no turn from coming along."""
 
-    [found] = packed_by_the_database(
-        shared_engine,
-        [
-            Case(
-                *([0.9, 0.8, 0.7, 0.6], costs, ["a", "a", "b", "b"], most),
-                max_skips=4,
-                reserve={"a": 0.5, "b": 0.5},
-            )
-        ],
-    )
 
-    assert [verdict for _, verdict, *_ in found] == ["reserved", "reserved", "reserved", "packed"]
+def test_packing_with_turns_keeps_to_its_rules() -> None:
+    chance, cases = random.Random(5), []
+    for _ in range(200):
+        case, more = random_case(chance), chance.randrange(6)
+        ranked, low = len(case.scores), chance.randrange(4)
+        size = ranked + low + more
+        case = replace(
+            case,
+            scores=[*case.scores, *[None] * low],
+            costs=[*case.costs, *(chance.randrange(1, 40) for _ in range(low + more))],
+            types=[*case.types, *(chance.choice(TYPES) for _ in range(low + more))],
+            pairs=[
+                (hit, turn)
+                for hit in range(1, ranked + 1)
+                for turn in range(1, size + 1)
+                if turn != hit and chance.random() < 0.2
+            ],
+        )
+        cases.append((case, ranked, low))
+    came, promoted, lifted = 0, 0, 0
+    for case, ranked, low in cases:
+        rows = packed(case)
+        verdicts = {place: verdict for place, verdict, *_ in rows}
+        chosen = {place: near for place, verdict, _, near in rows if verdict == "packed"}
+        hits = {place for place, near in chosen.items() if near is None}
+        too_low = {place for place, why in verdicts.items() if why == "min_relevance"}
+        not_relevant = set(range(ranked + 1, ranked + low + 1))
+        assert too_low == not_relevant - chosen.keys()
+        assert set(range(1, ranked + low + 1)) <= verdicts.keys()
+        left = case.budget - sum(case.costs[place - 1] for place in chosen)
+        assert left >= 0
+        assert len(hits) <= case.most
+        assert all(
+            place <= ranked and (case.scores[place - 1] or 0.0) >= case.floor for place in hits
+        )
+        for place, near in chosen.items():
+            assert near is None or (near in hits and (near, place) in case.pairs)
+        for hit, turn in case.pairs:
+            if hit in hits and verdicts.get(turn) in FREE:
+                assert case.costs[turn - 1] > left or case.reserve
+        came += len(chosen) - len(hits)
+        lifted += len(not_relevant & chosen.keys())
+        promoted += sum((hit, turn) in case.pairs for hit in hits for turn in hits)
+    assert came > 100
+    assert promoted > 100
+    assert lifted > 25
