@@ -183,6 +183,9 @@ def test_a_request_names_it(service: Service, agent: str) -> None:
         assert dates_in(text) == [DATES[zone]]
         found = client.post("/context", json=asked | {"timezone": zone}).json()
         assert found["period"] == [one.isoformat() for one in may(zone)]
+    for period in (None, [one.isoformat() for one in may("UTC")]):
+        found = client.post("/search", json=asked | {"period": period}).json()["period"]
+        assert found == (period and [one.replace("+00:00", "Z") for one in period])
     refused = client.post("/search", json={"query": "tea", "timezone": "Mars"})
     assert refused.status_code == 422
     assert "unknown time zone 'Mars'" in refused.text

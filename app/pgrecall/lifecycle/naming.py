@@ -16,7 +16,7 @@ from pgrecall.schema.verbs import call
 def alias(tables: Tables, /, agent_id: str | UUID, alias: str, entity: str) -> Operation[bool]:
     """Lets questions call an entity or subject of the agent's memories by another name: `alias`.
 
-    It then counts for the signal entity_overlap, and in the filters `entities` and `all_entities`.
+    It then counts for the signal entity_overlap, and in filters on `entities`.
     Case, accents and punctuation of an alias do not matter. False if it stood for the entity
     before. Raises InputError.
     """
