@@ -38,7 +38,7 @@ LONGEST = [
         *("migrations/test_words", "migrations/test_interruptions", "migrations/test_offline"),
         *("migrations/test_errors", "integration/test_service_database"),
         *("integration/test_rank_index_maintenance", "integration/test_statements"),
-        "integration/test_kept_searches",
+        *("integration/test_filter_oracle", "integration/test_kept_searches"),
         *("integration/test_service_document", "migrations/test_embedding_index"),
         *("migrations/test_up_and_down", "packaging/test_wheel", "packaging/test_release"),
         *("integration/test_moving_from", "packaging/test_editors"),
