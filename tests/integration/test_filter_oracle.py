@@ -147,7 +147,7 @@ def fill(connection: Connection, agent: str) -> MemoryRepository:
     new: list[Any] = [new_memory(dice, number) for number in range(MEMORIES)]
     ids = repository.add_many(agent, new, check_compliance=False)
     others: list[Any] = [new_memory(dice, number + 1_000) for number in range(9)]
-    repository.add_many("a stranger", others, check_compliance=False)
+    repository.add_many(f"not {agent}", others, check_compliance=False)
     for alias, entity in ALIASES.items():
         repository.names.alias(agent, alias, entity)
 

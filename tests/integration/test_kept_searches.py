@@ -170,10 +170,10 @@ def _is_same(found: Any, kept: Any) -> bool:
     return type(found) is type(kept) and bool(found == kept)
 
 
-def test_searches_return_the_ids_and_scores_that_were_kept(shared_engine: Engine) -> None:
+def test_searches_return_the_ids_and_scores_that_were_kept(module_engine: Engine) -> None:
     kept: list[Result] = json.loads(gzip.decompress(KEPT.read_bytes()))
     differing = []
-    with shared_engine.connect() as connection:
+    with module_engine.connect() as connection:
         world = World(connection)
         for number, (case, found) in enumerate(world.results()):
             if lines := differences(found, kept[number]):
