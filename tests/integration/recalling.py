@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -13,6 +14,7 @@ from psycopg.types.range import TimestamptzRange
 
 from pgrecall import Decay, Importance, Keyword, Profile, Recency, Similarity, profiles
 from pgrecall.core.resources import with_extension
+from pgrecall.migrate.psql_arguments import PsqlFilters
 from pgrecall.migrate.score_function import score_functions
 from pgrecall.scoring.signals import Clock
 
@@ -57,6 +59,52 @@ def recall(
 def in_psql(asked: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a search by the names that psql has for them."""
     return {"query_entities" if name == "entities" else name: asked[name] for name in asked}
+
+
+_LISTS = {
+    **{name: name for name in ("tags", "entities")},
+    **{f"{name}s": name for name in ("memory_nature", "content_type", "tier")},
+    **{f"{name}s": f"provenance.{name}" for name in ("component", "output_type", "domain", "loop")},
+    "categories": "provenance.category",
+}
+_KEYS = {
+    **{name: (key, "$in") for name, key in _LISTS.items()},
+    "all_tags": ("tags", "$all"),
+    "all_entities": ("entities", "$all"),
+    "text": ("content", "$match"),
+    "created_after": ("created_at", "$gte"),
+    "created_before": ("created_at", "$lt"),
+    "compliant": ("provenance.constitutional_compliance", "$eq"),
+    "needs_review": ("needs_review", "$eq"),
+    "min_trust": ("decayed_trust", "$gte"),
+    "min_similarity": ("similarity", "$gte"),
+}
+"""A filter of psql → the key and the operator that ask for the same in Python."""
+_ENDS = ("valid_until", "expires_at", "invalidated_at")
+
+
+def in_python(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of the repository that ask for the same as these of psql."""
+    beside = {*_KEYS, *PsqlFilters.__annotations__}
+    ours = {name: value for name, value in given.items() if name not in beside}
+    if "query_entities" in ours:
+        ours["entities"] = ours.pop("query_entities")
+    parts: list[Any] = [
+        {key: {operator: given[name]}} for name, (key, operator) in _KEYS.items() if name in given
+    ]
+    for path, one in given.get("metadata", {}).items():
+        compares = not isinstance(one, Mapping) or any(name.startswith("$") for name in one)
+        parts.append({f"metadata.{path}": one if compares else {"$eq": one}})
+    if types := given.get("memory_types"):
+        parts.append({"$or": [{"memory_type": types}, {"additional_types": types}]})
+    if {"statuses", "include_invalid"} & given.keys():
+        ours["include_inactive"] = True
+        parts.append({"status": given.get("statuses", ["active"])})
+        if not given.get("include_invalid"):
+            moment = given.get("as_of") or datetime.now(UTC)
+            over = [{end: {"$lte": moment}} for end in _ENDS]
+            parts.append({"$not": [{"valid_from": {"$gt": moment}}, *over]})
+    return ours | {"filter": {"$and": parts}} if parts else ours
 
 
 @contextmanager

@@ -145,8 +145,10 @@ MORE: dict[str, More] = {
     "context diversity": lambda r, ids, at: r.context(
         "one", at(3), keywords="tea", diversity=0.3, max_similarity=0.9
     ),
-    "list tags total": lambda r, ids, at: r.list("one", tags=["draft"], total=True),
-    "list min_trust": lambda r, ids, at: r.list("one", order="retrieval_count", min_trust=0.1),
+    "list tags total": lambda r, ids, at: r.list("one", filter={"tags": "draft"}, total=True),
+    "list decayed_trust": lambda r, ids, at: r.list(
+        "one", order="retrieval_count", filter={"decayed_trust": {"$gte": 0.1}}
+    ),
     "get by key": lambda r, ids, at: r.get("one", key="key 100"),
     "get_many 100": lambda r, ids, at: r.get_many("one", ids),
     "touch 100": lambda r, ids, at: r.touch("one", ids),
@@ -166,7 +168,7 @@ MORE: dict[str, More] = {
         "one", [{"content": f"fresh {n}", "id": f"x{n}", "embedding": at(n)} for n in range(100)]
     ),
     "update content": lambda r, ids, at: r.update("one", ids[0], content="new", embedding=at(2)),
-    "delete tags": lambda r, ids, at: r.delete("one", tags=["draft"]),
+    "delete tags": lambda r, ids, at: r.delete("one", filter={"tags": "draft"}),
     "erase 100": lambda r, ids, at: r.erase("one", ids),
     "maintain max_live": lambda r, ids, at: r.maintenance.run(
         RetentionPolicy(max_live=100, max_event_age_hours=24), agent_id="one"
@@ -185,7 +187,9 @@ MORE: dict[str, More] = {
     "evaluate 10": lambda r, ids, at: r.evaluation.evaluate(
         "one", queries(ids, at), profiles=["five_factor", "hybrid"], k=5
     ),
-    "tune": lambda r, ids, at: r.evaluation.tune("one", queries(ids, at), memory_types=["task"]),
+    "tune": lambda r, ids, at: r.evaluation.tune(
+        "one", queries(ids, at), filter={"memory_type": "task"}
+    ),
 }
 """Arguments that change what is read, beside those of tests/calls.py."""
 SCRIPTS = {

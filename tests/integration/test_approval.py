@@ -13,6 +13,8 @@ from tests.integration.support import NORTH, contents
 
 NOTE = {"reason": "why", "actor": "ines"}
 
+SIMILAR = {"similarity": {"$gte": 0.5}}
+
 
 def awaiting(content: str, **fields: Any) -> Any:
     return north(content, requires_approval=True, **fields)
@@ -27,7 +29,7 @@ def test_nothing_returns_a_memory_before_it_is_approved(mine: Owner) -> None:
         searches = [
             mine.search(NORTH, touch=False),
             mine.search(NORTH, strategy="index", touch=False),
-            mine.search(NORTH, k=1, surrounding_turns=1, touch=False, min_similarity=0.5),
+            mine.search(NORTH, k=1, surrounding_turns=1, touch=False, filter=SIMILAR),
             mine.search(NORTH, linked=1, touch=False),
             mine.search(NORTH, as_of=datetime.now(UTC) + timedelta(1), touch=False),
         ]
@@ -42,7 +44,9 @@ def test_nothing_returns_a_memory_before_it_is_approved(mine: Owner) -> None:
         ]
 
     assert returned() == [False] * 9
-    assert [memory.id for memory in mine.list(statuses=["pending"])] == [pending]
+    assert [
+        memory.id for memory in mine.list(filter={"status": "pending"}, include_inactive=True)
+    ] == [pending]
     assert mine.approve(pending) == 1
     assert returned() == [True] * 9
 
@@ -75,10 +79,13 @@ def test_what_was_called_outdated_is_listed_until_it_is_reviewed(mine: Owner) ->
         mine.feedback(memory_id, "outdated")
     mine.add(north("Right", importance=1), duplicates="replace")
 
-    assert [memory.id for memory in mine.list(needs_review=True, order="id")] == [right, wrong]
+    assert [memory.id for memory in mine.list(filter={"needs_review": True}, order="id")] == [
+        right,
+        wrong,
+    ]
     assert mine.approve([right, other]) == mine.reject([wrong, other]) == 1
 
-    assert list(mine.list(needs_review=True)) == []
+    assert list(mine.list(filter={"needs_review": True})) == []
     event = mine.event(right, "approved")
     assert event.old_values == {"status": "active", "needs_review": True}
     assert event.new_values == {"status": "active", "needs_review": False}
@@ -142,7 +149,7 @@ def test_a_state_that_is_restored_waits_unless_it_says_otherwise(mine: Owner) ->
     restored = [{"content": "a"}, {"content": "b", "status": "active"}]
     mine.transfer.restore([one | fields for one in restored])
 
-    assert {m.content: m.status for m in mine.list(statuses=["active", "pending"])} == {
+    assert {m.content: m.status for m in mine.list(include_inactive=True)} == {
         "a": "pending",
         "b": "active",
     }

@@ -56,7 +56,7 @@ def test_a_retrieval_after_the_moment_asked_about_is_not_seen(mine: Owner, profi
     at_their_own = [replace(query, as_of=before(n / 4)) for n, query in enumerate(queries, 1)]
 
     def answers() -> list[object]:
-        hits = mine.search(NORTH, touch=False, min_trust=0.1, **asked)
+        hits = mine.search(NORTH, touch=False, filter={"decayed_trust": {"$gte": 0.1}}, **asked)
         explained = mine.explain(ids[0], NORTH, **asked)
         return [
             [(hit.memory.id, hit.score, hit.signals) for hit in hits],
@@ -103,8 +103,8 @@ def test_what_does_not_hold_at_a_moment_is_not_seen(mine: Owner) -> None:
         status = columns.get("status", "active")
         for filters, expected in (
             ({}, seen),
-            ({"include_invalid": True}, status == "active"),
-            ({"include_invalid": True, "statuses": [status]}, True),
+            ({"include_inactive": True, "filter": {"status": "active"}}, status == "active"),
+            ({"include_inactive": True}, True),
         ):
             hits = mine.search(NORTH, as_of=as_of, touch=False, **filters)
             assert len(hits) == mine.count(as_of=as_of, **filters) == expected, columns

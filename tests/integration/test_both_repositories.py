@@ -108,7 +108,11 @@ CASES = (
     ),
     Case("get_many, a generator", lambda r: r.get_many(A, (m for m in [TWO])), ["memory 2"]),
     Case("update, missing", lambda r: r.update(A, number(9), importance=0.9), MISSING),
-    Case("delete, by a filter", lambda r: (r.delete(A, tiers=["medium"]), r.count(A)), [5, 0]),
+    Case(
+        "delete, by a filter",
+        lambda r: (r.delete(A, filter={"tier": "medium"}), r.count(A)),
+        [5, 0],
+    ),
     Case("search, a text", lambda r: r.search(A, "memory 3", k=1), ["memory 3"]),
     Case(
         "search, indexed",

@@ -45,8 +45,8 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "names": about(entities=["Ann", "Zoë"], keywords="Ann"),
     "teams": about(teams=TEAMS, keywords="dancing"),
     "a period": about(period=(before(60), before(30)), as_of=before(10)),
-    "filters": about(min_similarity=0.1, memory_types=["episodic", "note"]),
-    "nothing passes": about(memory_types=["none"]),
+    "filters": about(filter={"similarity": {"$gte": 0.1}, "memory_type": ["episodic", "note"]}),
+    "nothing passes": about(filter={"memory_type": "none"}),
 }
 
 

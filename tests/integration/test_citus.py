@@ -236,7 +236,7 @@ QUESTIONS: dict[str, Callable[[MemoryRepository], Any]] = {
     "ties": lambda r: r.search("ada", profile="five_factor", **ALL | {"teams": ["green", "red"]}),
     "linked": lambda r: r.search("ada", "red 3", linked=2, **ALL),
     "filtered": lambda r: r.search(
-        "ada", "blue 3", where=r.memories.c.importance > 0.4, tags=["x"], **ALL
+        "ada", "blue 3", filter={"$and": [r.memories.c.importance > 0.4, {"tags": "x"}]}, **ALL
     ),
     "a context of sessions": lambda r: [
         one.hit

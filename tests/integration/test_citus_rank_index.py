@@ -106,7 +106,7 @@ WORDS: dict[str, Any] = {"keywords": "memory 17 or 3", "profile": "hybrid"}
 QUESTIONS: dict[str, Callable[[MemoryRepository], Answer]] = {
     "meaning": partial(searched, profile="five_factor"),
     "words": partial(searched, **WORDS),
-    "filtered": lambda r: searched(r, where=r.memories.c.importance > 0.6),
+    "filtered": lambda r: searched(r, filter=r.memories.c.importance > 0.6),
     "with teams": partial(searched, teams=["red", "small"]),
     "with teams and words": partial(searched, teams=["red", "small"], **WORDS),
     "with teams and turns": partial(searched, teams=["red"], surrounding_turns=1, **WORDS),

@@ -263,8 +263,14 @@ def test_hits_and_their_order_are_those_of_a_search(repo: MemoryRepository, agen
     mine = text("content LIKE :mine").bindparams(mine="%cup")
 
     several: list[dict[str, Any]] = [
-        *({}, {"profile": "trust"}, {"profile": profiles.tiered}, {"min_similarity": 0.35}),
-        *({"tags": ["even"]}, {"text": "tea -cup"}, {"where": [mine, text("importance > 0.2")]}),
+        *(
+            {},
+            {"profile": "trust"},
+            {"profile": profiles.tiered},
+            {"filter": {"similarity": {"$gte": 0.35}}},
+        ),
+        *({"filter": {"tags": "even"}}, {"filter": {"content": {"$match": "tea -cup"}}}),
+        {"filter": {"$and": [mine, text("importance > 0.2")]}},
         *({"profile": "hybrid", "keywords": "a cup"}, {"as_of": before(3.5)}),
         {"weights": {"similarity": 0.6, "usefulness": 0.4}},
         {"profile": "trust_stored"},
@@ -275,7 +281,7 @@ def test_hits_and_their_order_are_those_of_a_search(repo: MemoryRepository, agen
         hits = repo.search(agent, NORTH, **asked)
         assert [one.hit for one in found.packed] == list(hits)
         assert found.left_out == ()
-        narrows = {"min_similarity", "tags", "text", "where", "as_of"} & arguments.keys()
+        narrows = {"filter", "as_of"} & arguments.keys()
         assert 3 <= len(hits) <= (7 if narrows else 8)
 
 

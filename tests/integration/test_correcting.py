@@ -133,7 +133,7 @@ def test_what_is_superseded_forgotten_and_revived_is_in_the_history(mine: Owner)
     assert mine.invalidate([gone, uuid4()], **NOTE) == 1
 
     assert mine.recalled() == ["new"]
-    assert sorted(contents(mine.search(NORTH, include_invalid=True))) == ["gone", "new", "old"]
+    assert sorted(contents(mine.search(NORTH, include_inactive=True))) == ["gone", "new", "old"]
     of_old, of_gone = mine.read(old), mine.read(gone)
     assert (of_old.status, of_old.superseded_by) == ("active", new)
     assert of_old.invalidated_at == mine.read(new).valid_from

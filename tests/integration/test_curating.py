@@ -252,7 +252,7 @@ def test_a_change_by_a_transaction_begun_before_the_cluster_was_read_counts(
             return "1.5"
 
         assert mine.consolidate(summarise, more_than=0) == []
-    assert mine.count(statuses=["consolidated"]) == 0
+    assert mine.count(filter={"status": "consolidated"}, include_inactive=True) == 0
 
 
 class TooDifficultError(Exception):
@@ -310,7 +310,7 @@ def test_two_who_consolidate_at_once_do_it_once(mine: Owner) -> None:
 
     with ThreadPoolExecutor(4) as threads:
         assert sum(threads.map(run, range(4))) == 2
-    assert mine.count(statuses=["consolidated"]) == 8
+    assert mine.count(filter={"status": "consolidated"}, include_inactive=True) == 8
     assert mine.count() == 2
 
 

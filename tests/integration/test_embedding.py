@@ -63,7 +63,7 @@ def test_new_content_is_embedded_anew_and_nothing_else(mine: Owner, compass: Com
 
     changed = mine.update(memory_id, content="180")
 
-    assert contents(mine.search("180", min_similarity=0.99)) == ["180"]
+    assert contents(mine.search("180", filter={"similarity": {"$gte": 0.99}})) == ["180"]
     assert changed.embedding_model == "compass-1"
 
 

@@ -238,6 +238,9 @@ def test_nothing_that_was_erased_is_on_disk_after_the_tables_were_rewritten(
 # Deleting what passes a filter
 
 
+ODD = {"tags": "odd"}
+
+
 @pytest.fixture
 def stocked(mine: Owner) -> Owner:
     for n in range(6):
@@ -246,29 +249,49 @@ def stocked(mine: Owner) -> Owner:
             NewMemory(f"m {n}", embedding=None, tags=tags, metadata=metadata, created_at=before(n))
         )
     mine.other.add(NewMemory("of another", embedding=None, tags=["odd"]))
-    mine.touch(mine.list(tags=["odd"])[0].id)
+    mine.touch(mine.list(filter=ODD)[0].id)
     return mine
 
 
 def left(owner: Owner) -> list[str]:
-    return sorted(one.content for one in owner.list(include_invalid=True))
+    return sorted(one.content for one in owner.list(include_inactive=True))
 
 
 def test_what_passes_is_deleted_with_its_traces(stocked: Owner) -> None:
-    odd = stocked.list(tags=["odd"])
+    odd = stocked.list(filter=ODD)
     stocked.invalidate(odd[0].id)
 
-    assert stocked.delete(tags=["odd"], dry_run=True) == 2
+    assert stocked.delete(filter=ODD, dry_run=True) == 2
     assert len(left(stocked)) == 6
-    assert stocked.delete(tags=["odd"], reason="tidy", actor="me") == 2
+    assert stocked.delete(filter=ODD, reason="tidy", actor="me") == 2
     assert left(stocked) == ["m 0", "m 1", "m 2", "m 4"]
     assert stocked.event(odd[1].id, "deleted").reason == "tidy"
-    assert stocked.delete(tags=["odd"], include_invalid=True) == 1
-    assert stocked.delete(metadata={"user.age": {"$gte": 3}}) == 1
-    assert stocked.delete(where=stocked.repo.memories.c.content == "m 2") == 1
-    assert stocked.delete(created_after=before(9), text="m") == 1
+    assert stocked.delete(filter=ODD, include_inactive=True) == 1
+    assert stocked.delete(filter={"metadata.user.age": {"$gte": 3}}) == 1
+    assert stocked.delete(filter=stocked.repo.memories.c.content == "m 2") == 1
+    assert (
+        stocked.delete(filter={"created_at": {"$gte": before(9)}, "content": {"$match": "m"}}) == 1
+    )
     assert left(stocked) == []
-    assert stocked.delete(tags=[]) == 0
+
+
+NOTHING_LEFT_OUT: list[tuple[dict[str, Any], str]] = [
+    *(({"filter": {}}, "erase_owner"), ({"filter": None}, "erase_owner")),
+    ({"include_inactive": True}, "erase_owner"),
+    ({"filter": {"tags": {"$all": []}}}, "empty list"),
+    ({"filter": {"tags": []}}, "empty list"),
+    *(({"filter": {group: [{}]}}, "empty mapping") for group in ("$and", "$or")),
+    ({"filter": {"$and": []}}, "empty list"),
+    ({"filter": {"content": {"$match": "the"}}}, "only stop words"),
+]
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_filter_that_leaves_out_nothing_deletes_nothing(stocked: Owner, dry_run: bool) -> None:
+    for everything, said in NOTHING_LEFT_OUT:
+        with pytest.raises(InputError, match=said):
+            stocked.delete(**everything, dry_run=dry_run)
+    assert len(left(stocked)) == 6
 
 
 @pytest.mark.parametrize(
@@ -276,11 +299,9 @@ def test_what_passes_is_deleted_with_its_traces(stocked: Owner) -> None:
     [{}, {"include_invalid": True}, {"statuses": ["active"]}, {"text": "the"}, {"metadata": {}}],
 )
 @pytest.mark.parametrize("dry_run", [True, False])
-def test_a_filter_that_leaves_out_nothing_is_refused(
+def test_psql_refuses_a_filter_that_leaves_out_nothing(
     stocked: Owner, connection: psycopg.Connection[Any], everything: dict[str, Any], dry_run: bool
 ) -> None:
-    with pytest.raises(InputError, match="erase_owner"):
-        stocked.delete(**everything, dry_run=dry_run)
     given = everything | ({"metadata": "{}"} if "metadata" in everything else {})
     named = "".join(f", {name} => %({name})s" for name in given)
     call: Any = f"SELECT pgrecall.forget_matching(%(agent)s, dry_run => %(dry_run)s{named})"
@@ -292,12 +313,12 @@ def test_a_filter_that_leaves_out_nothing_is_refused(
 def test_ids_and_filters_are_not_combined(stocked: Owner) -> None:
     ids = [one.id for one in stocked.list()]
     with pytest.raises(InputError, match="not by both"):
-        stocked.delete(ids, tags=["odd"])
+        stocked.delete(ids, filter=ODD)
     assert len(left(stocked)) == 6
 
 
 WAYS: dict[str, Callable[[Engine], Any]] = {
-    "repository": lambda engine: MemoryRepository(engine).delete("a", tags=["x"]),
+    "repository": lambda engine: MemoryRepository(engine).delete("a", filter={"tags": "x"}),
     "psql": lambda engine: sql(engine, "SELECT pgrecall.forget_matching('a', tags => '{x}')"),
 }
 

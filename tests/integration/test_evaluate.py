@@ -232,7 +232,7 @@ FEW = [profiles.trust, profiles.hybrid, profiles.last_access, DERIVED[3], DERIVE
 
 
 BOTH = {"both": JudgedQuery("milk for Ann", (), keywords="dancing with Bob")}
-FLOORS = {"min_similarity": 0.5137, "min_score": 0.3, "as_of": NOW}
+FLOORS = {"filter": {"similarity": {"$gte": 0.5137}}, "min_score": 0.3, "as_of": NOW}
 MOMENT_CASES: dict[str, tuple[Asked, dict[str, Any], list[Profile]]] = {
     "one moment": (QUESTIONS, {"as_of": NOW}, RANKED),
     "moments of their own, else one": (AT_MOMENTS, {"as_of": before(20)}, RANKED),
@@ -256,12 +256,15 @@ def test_filters_and_thresholds_are_those_of_a_search(world: World, moments: str
     asked = {name: (QUESTIONS if moments == "one" else AT_MOMENTS)[name] for name in SOME}
     with world.at_one_moment() as repo:
         c = repo.memories.c
-        several = {"tags": ["a", "b"], "text": "tea or rain", "where": c.usefulness > 0.1}
+        trusted = {"decayed_trust": {"$gte": 0.1}}
+        words = {"tags": ["a", "b"], "content": {"$match": "tea or rain"}}
+        either = {"$or": [{"importance": {"$lt": 0.3}}, {"metadata.n": [1, 2]}]}
+        several = {"$and": [c.usefulness > 0.1, words, trusted]}
         cases: tuple[dict[str, Any], ...] = (
-            *({"include_invalid": True}, {"min_trust": 0.3}, {"min_score": 0.4137}),
-            {"text": "the"},
-            {"where": [c.importance > 0.3, c.confidence < 0.8]},
-            several | {"include_invalid": True, "min_trust": 0.1, "min_score": 0.2137},
+            *({"include_inactive": True}, {"filter": {"decayed_trust": {"$gte": 0.3}}}),
+            *({"min_score": 0.4137}, {"filter": either}),
+            {"filter": {"$and": [c.importance > 0.3, c.confidence < 0.8]}},
+            {"include_inactive": True, "filter": several, "min_score": 0.2137},
         )
         for case in cases:
             sizes = assert_same_ranks(repo, AGENT, asked, world.ids[::2], FEW, as_of=NOW, **case)
@@ -540,10 +543,10 @@ BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"seed": -1}, InputError, r"seed must lie within 0"),
     ({"as_of": NAIVE}, InputError, r"as_of.*time zone"),
     ({"min_score": 1.1}, InputError, r"min_score.*1\.1"),
-    ({"colour": "red"}, UnknownName, r"colour.*memory_types"),
+    ({"colour": "red"}, UnknownName, r"colour.*include_inactive"),
     ({"period": "always"}, UnknownName, r"period must be 'auto'.*'always'"),
     (
-        {"queries": [GOOD, ASKED_NOTHING], "min_similarity": 0.5},
+        {"queries": [GOOD, ASKED_NOTHING], "filter": {"similarity": {"$gte": 0.5}}},
         InputError,
         "needs a vector or a t",
     ),
@@ -661,7 +664,11 @@ def answers(module_engine: Engine) -> tuple[MemoryRepository, list[JudgedQuery]]
 
 @pytest.mark.parametrize(
     ("profile", "given"),
-    [("hybrid", {}), ("five_factor", {"min_score": 0.4}), ("tiered", {"entities": ["Ann"]})],
+    [
+        ("hybrid", {}),
+        ("five_factor", {"min_score": 0.4}),
+        ("tiered", {"filter": {"entities": "Ann"}}),
+    ],
 )
 def test_floors_are_what_searches_with_them_return(
     answers: tuple[MemoryRepository, list[JudgedQuery]], profile: str, given: dict[str, Any]

@@ -22,7 +22,7 @@ from tests.integration.support import NORTH, NOW, at, before, contents, similar
 ASKED: dict[str, Any] = {"profile": "five_factor", "as_of": NOW, "touch": False}
 
 
-def test_min_similarity_leaves_out_what_is_less_similar(
+def test_a_floor_of_similarity_leaves_out_what_is_less_similar(
     shared_repo: MemoryRepository, agent: str
 ) -> None:
     same: dict[str, Any] = {"created_at": NOW, "usefulness": 0.0, "confidence": 0.0}
@@ -37,7 +37,7 @@ def test_min_similarity_leaves_out_what_is_less_similar(
     )
 
     def found(least: float, **arguments: Any) -> list[str]:
-        asked = {**ASKED, "min_similarity": least, **arguments}
+        asked = {**ASKED, "filter": {"similarity": {"$gte": least}}, **arguments}
         return contents(shared_repo.search(agent, NORTH, **asked))
 
     assert found(0.65) == ["near"]
@@ -62,15 +62,19 @@ def test_a_negative_cosine_is_seen_and_filtered(mine: Owner) -> None:
     none = mine.add(plain("b"))
     asked: dict[str, Any] = {**ASKED, "profile": "last_access"}
 
-    [hit] = mine.search(NORTH, min_similarity=-0.6, **asked)
-    explained = mine.explain(memory_id, NORTH, min_similarity=-0.4, as_of=NOW)
+    [hit] = mine.search(NORTH, filter={"similarity": {"$gte": -0.6}}, **asked)
+    above: dict[str, Any] = {"filter": {"similarity": {"$gte": -0.4}}}
+    explained = mine.explain(memory_id, NORTH, as_of=NOW, **above)
 
     assert (hit.similarity, hit.signals["similarity"]) == (0, 0)
     assert hit.cosine == pytest.approx(-0.5, abs=1e-6)
     assert hit.record()["cosine"] == -0.5
-    assert mine.search(NORTH, min_similarity=-0.4, **asked) == []
+    assert mine.search(NORTH, **above, **asked) == []
     assert explained.hit.cosine == pytest.approx(-0.5, abs=1e-6)
-    assert "its cosine similarity -0.5" in explained.reasons[0]
+    assert explained.reasons[0].startswith(
+        "filtered by 'similarity', which requires {'$gte': -0.4}"
+    )
+    assert "it has -0.5" in explained.reasons[0]
     assert mine.explain(none, NORTH, as_of=NOW).hit.cosine is None
     recall = "SELECT count(*) FROM pgrecall.recall(:agent, :vector, min_similarity => :least)"
     assert [mine.sql(recall, vector=str(NORTH), least=n) for n in (-0.6, -0.4)] == [[1], [0]]
@@ -190,33 +194,44 @@ def test_an_outranked_memory_is_told_what_it_would_have_needed(
     assert [entry["signal"] for entry in record["account"]] == list(record["signals"])
 
 
+FILTERED: list[tuple[Any, str]] = [
+    ({"tags": ["even"]}, "filtered by 'tags', which requires ['even']; it has ['odd']"),
+    ({"tags": {"$all": ["odd", "even"]}}, "requires {'$all': ['odd', 'even']}; it has ['odd']"),
+    ({"tier": "short"}, "filtered by 'tier', which requires 'short'; it has 'long'"),
+    ({"metadata.n": 2}, "filtered by 'metadata.n', which requires 2; it has 1"),
+    ({"metadata.x.y": {"$exists": True}}, "requires {'$exists': True}; it has 'missing'"),
+    ({"created_at": {"$gte": THEN}}, "filtered by 'created_at', which requires {'$gte'"),
+    ({"retrieval_count": {"$gt": 5}}, "requires {'$gt': 5}; it has 0"),
+    ({"last_accessed_at": {"$exists": True}}, "requires {'$exists': True}; it has None"),
+    ({"embedding": {"$exists": False}}, "filtered by 'embedding', which requires"),
+    ({"provenance.constitutional_compliance": True}, "compliance', which requires True; it has"),
+    ({"decayed_trust": {"$gte": 0.9}}, "filtered by 'decayed_trust', which requires {'$gte': 0.9}"),
+    ({"content": {"$match": "tea"}}, "filtered by 'content', which requires {'$match': 'tea'}"),
+    ({"similarity": {"$gte": 0.999}}, "requires {'$gte': 0.999}; it has 0.9961"),
+    ({"$or": [{"tags": "even"}, {"metadata.n": 2}]}, "filtered by '$or', which requires [{'tags'"),
+    ({"NOT": {"tags": "odd"}}, "filtered by 'NOT', which requires {'tags': 'odd'}"),
+    ({"tier": {"$in": ["long"], "$ne": "long"}}, "'tier', which requires {'$in': ['long'], '$ne'"),
+    ({"$and": [text("false")]}, "it does not meet a condition of the filter: false"),
+    (text("false"), "it does not meet a condition of the filter: false"),
+]
+
+
 @pytest.mark.parametrize(
-    ("filters", "reason"),
+    ("arguments", "reason"),
     [
-        ({"tags": ["even"]}, "filtered by tags: its tags is ['odd'], the filter requires ['even']"),
-        ({"all_tags": ["odd", "even"]}, "filtered by all_tags: its tags is ['odd']"),
-        ({"tiers": ["short"]}, "filtered by tiers: its tier is 'long'"),
-        ({"statuses": ["archived"]}, "filtered by statuses: its status is 'active'"),
-        (
-            {"metadata": {"n": 2}},
-            "filtered by metadata: its metadata is {'n': 1}, the filter requires {'n': 2}",
-        ),
-        ({"created_after": THEN}, "filtered by created_after: its created_at is"),
+        *(({"filter": asked}, reason) for asked, reason in FILTERED),
         ({"as_of": THEN - timedelta(days=2)}, "after as_of"),
-        ({"compliant": True}, "filtered by compliant: its compliant is None"),
-        ({"where": text("false")}, "does not meet the condition where 1: false"),
-        ({"min_similarity": 0.999}, "is below 0.999"),
         ({"min_score": 0.99}, "is below min_score 0.99"),
     ],
 )
 def test_a_memory_kept_out_is_told_by_what(
-    repo: MemoryRepository, ids: list[UUID], filters: dict[str, Any], reason: str
+    repo: MemoryRepository, ids: list[UUID], arguments: dict[str, Any], reason: str
 ) -> None:
-    why = repo.explain("agent", ids[1], at(0), **filters)
+    why = repo.explain("agent", ids[1], at(0), **arguments)
 
     assert not why.returned
     assert any(reason in said for said in why.reasons), why.reasons
-    found = repo.search("agent", at(0), k=100, touch=False, **filters)
+    found = repo.search("agent", at(0), k=100, touch=False, **arguments)
     assert ids[1] not in [hit.memory.id for hit in found]
 
 
@@ -251,11 +266,18 @@ def test_a_memory_of_a_team_is_explained_in_the_same_ranking(
             repo.explain(agent, id_, at(0))
 
 
-def test_of_three_comparisons_each_that_is_not_met_is_named(mine: Owner) -> None:
-    """A statement has the last of them twice."""
+def test_each_part_of_a_filter_that_is_not_met_is_named(mine: Owner) -> None:
     memory_id = mine.add(plain("m", metadata={"a": 5, "b": "x"}))
-    metadata = {"a": {"$gte": 9, "$lt": 10}, "b": {"$ne": "x"}}
+    parts: list[Any] = [{"metadata.a": {"$gte": 9, "$lt": 10}}, {"metadata.b": {"$ne": "x"}}]
+    met = {"metadata.a": {"$gt": 4}}
 
-    reasons = mine.explain(memory_id, at(0), metadata=metadata).reasons
+    reasons = mine.explain(memory_id, at(0), filter={"$and": [*parts, met], "tags": "a"}).reasons
 
-    assert len([one for one in reasons if one.startswith("filtered by metadata")]) == 2
+    filtered = [one for one in reasons if one.startswith("filtered by")]
+    assert len(filtered) == 3
+    assert filtered[0].startswith("filtered by 'metadata.a', which requires {'$gte': 9")
+    assert filtered[1] == "filtered by 'metadata.b', which requires {'$ne': 'x'}; it has 'x'"
+    mine.put(memory_id, status="archived")
+    status = "its status is archived, which only include_inactive=True looks at"
+    assert status in mine.explain(memory_id, at(0)).reasons
+    assert status not in mine.explain(memory_id, at(0), include_inactive=True).reasons

@@ -170,7 +170,10 @@ def _uses_everything(repo: MemoryRepository, agent: str) -> None:
     ids = repo.add_many(agent, [NewMemory("two", embedding=at(50)), plain("x")])
     repo.update(agent, memory_id, importance=0.9)
     repo.delete(agent, ids[1])
-    assert contents(repo.search(agent, NORTH, min_similarity=0.1)) == ["one", "two"]
+    assert contents(repo.search(agent, NORTH, filter={"similarity": {"$gte": 0.1}})) == [
+        "one",
+        "two",
+    ]
     assert repo.count(agent) == 2
     memory = read(repo, agent, memory_id, include_embedding=True)
     assert memory.embedding == pytest.approx(at(10), abs=1e-3)

@@ -1,48 +1,45 @@
-"""Filters: which memories take part in a search at all."""
+"""Filters: which memories take part in a read at all."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
+from uuid import UUID
 
 import pytest
-from sqlalchemy import Engine, Table, and_, exists, or_, select, text
+from sqlalchemy import Engine, Table, and_, event, exists, or_, select, text
 
 from pgrecall import MemoryRepository
-from pgrecall.core.limits import MAX_COMPARISONS, MAX_DEPTH, MAX_TEXT_LENGTH, MAX_VALUES
-from pgrecall.core.metadata_path import path_of
-from pgrecall.errors import DatabaseError, InputError, UnknownName
-from pgrecall.execution.error_mapping import map_errors
-from pgrecall.ranking.filters import FilterArguments, Filters
-from pgrecall.ranking.metadata_filter import OPERATORS
+from pgrecall.core.limits import MAX_CONDITIONS, MAX_FILTER_DEPTH, MAX_VALUES
+from pgrecall.errors import DatabaseError, InputError
+from pgrecall.ranking.filter_keys import COLUMNS, GROUPS, MATCH, OPERATORS, PROVENANCE
 from tests.integration.owner import Owner, north, plain
-from tests.integration.recalling import Connection, recall
-from tests.integration.support import NORTH, NOW, before, contents, nested, shown, sql
+from tests.integration.support import NORTH, NOW, at, before, contents, shown, sql
 
-NAMES = ("component", "output_type", "domain", "category", "loop", "memory_nature", "content_type")
-
-
-def named(values: Sequence[str]) -> dict[str, Any]:
-    return dict(zip(NAMES, values, strict=True))
-
-
+Filter = dict[str, Any]
+REEF = UUID(int=1)
 STOCK = [
     north(
         "reef",
+        id=REEF,
         memory_type="factual",
         additional_types=["preference"],
         tier="long",
         tags=["sea", "hours"],
         entities=["Reef", "Anna"],
-        metadata={"n": 1, "deep": {"list": [1, 2]}, "on": True},
         importance=0.9,
         created_at=before(10),
         trust=0.8,
         trust_curve="exponential",
         trust_half_life_hours=24,
         compliant=True,
-        **named(("hunter", "action", "law", "x", "in", "own", "text/html")),
+        quality_score=0.7,
+        component="hunter",
+        output_type="action",
+        domain="law",
+        category="x",
+        loop="in",
     ),
     north(
         "harbour",
@@ -50,33 +47,208 @@ STOCK = [
         tier="short",
         tags=["sea"],
         entities=["Anna"],
-        metadata={"n": 2, "deep": {"list": [2, 3]}},
         importance=0.2,
         created_at=before(5),
         expires_at=None,
         trust=0.6,
         compliant=False,
-        **named(("meta", "decision", "art", "y", "out", "semantic", "json")),
+        has_errors=True,
+        component="meta",
+        output_type="decision",
+        domain="art",
+        category="y",
+        loop="out",
     ),
-    north(
-        "task",
-        memory_type="task",
-        tier="medium",
-        tags=["Sea"],
-        metadata={"n": "1"},
-        created_at=before(1),
-        trust=0.3,
-    ),
+    north("task", memory_type="task", tags=["Sea"], created_at=before(1), trust=0.3),
     north("undated", memory_type="preference", created_at=None, trust=None),
     north("archived", tags=["sea"], created_at=before(20)),
-    north("completed", memory_type="task", created_at=before(20)),
     north("over", created_at=before(20), valid_until=before(19)),
 ]
-ACTIVE = {"reef", "harbour", "task", "undated"}
-COUNTED = """
-INSERT INTO pgrecall.memory_usage (agent_id, memory_id, last_accessed_at)
-SELECT agent_id, id, CAST(:day AS timestamptz) FROM pgrecall.agent_memories WHERE content = 'reef'
+ACTIVE = "reef harbour task undated"
+USED = """
+INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count, last_accessed_at)
+SELECT agent_id, id, 3, CAST(:day AS timestamptz)
+  FROM pgrecall.agent_memories WHERE content = 'reef'
 """
+
+
+@pytest.fixture(scope="module")
+def stocked(module_engine: Engine) -> MemoryRepository:
+    repo = MemoryRepository(module_engine)
+    repo.add_many("agent", STOCK, check_compliance=False)
+    repo.add("another", north("reef", importance=0.9))
+    for text_, importance in (("ours", 0.9), ("dull", 0.1)):
+        repo.teams.add("red", north(text_, importance=importance, entities=["Anna"]))
+    put_away = "UPDATE pgrecall.agent_memories SET status = content WHERE content = 'archived'"
+    sql(module_engine, put_away)
+    sql(module_engine, "UPDATE pgrecall.agent_memories SET needs_review = content = 'harbour'")
+    sql(module_engine, USED, day=before(1))
+    return repo
+
+
+def assert_found(repo: MemoryRepository, expected: str, asked: Any, **arguments: Any) -> None:
+    """By a search, a list and a count."""
+    hits = repo.search("agent", NORTH, touch=False, filter=asked, **arguments)
+    memories = repo.list("agent", filter=asked, **arguments)
+
+    assert {*contents(hits)} == {*expected.split()}
+    assert {one.content for one in memories} == {*expected.split()}
+    assert repo.count("agent", filter=asked, **arguments) == len(hits) == len(memories)
+
+
+SEA, HOURS, FACT = {"tags": "sea"}, {"tags": "hours"}, {"memory_type": "factual"}
+PASSES: list[tuple[Filter, str]] = [
+    # Texts
+    (FACT, "reef"),
+    ({"memory_type": {"$eq": "factual"}}, "reef"),
+    ({"memory_type": {"$ne": "factual"}}, "harbour task undated"),
+    ({"memory_type": ["factual", "task"]}, "reef task"),
+    ({"memory_type": {"$in": ["factual"]}}, "reef"),
+    ({"memory_type": {"$nin": ["factual", "task"]}}, "harbour undated"),
+    ({"content": {"$gt": "reef"}}, "task undated"),
+    ({"content": {"$gte": "reef", "$lt": "undated"}}, "reef task"),
+    ({"content": {"$lte": "reef"}}, "reef harbour"),
+    ({"content": {"$between": ["h", "s"]}}, "reef harbour"),
+    ({"content": {"$like": "%r%"}}, "reef harbour"),
+    ({"content": {"$like": "R%"}}, ""),
+    ({"content": {"$like": "____"}}, "reef task"),
+    ({"content": {"$ilike": "R%"}}, "reef"),
+    ({"content": {"$match": "harbour or tasks"}}, "harbour task"),
+    ({"tier": "short"}, "harbour"),
+    ({"subject": {"$exists": False}}, ACTIVE),
+    ({"subject": None}, ACTIVE),
+    ({"subject": {"$ne": None}}, ""),
+    ({"subject": {"$ne": "x"}}, ACTIVE),
+    ({"subject": {"$nin": ["x"]}}, ACTIVE),
+    *(({"subject": {operator: ""}}, "") for operator in ("$gt", "$gte", "$lt", "$lte", "$eq")),
+    # Numbers
+    ({"importance": 0.9}, "reef"),
+    ({"importance": [0.9, 0.2, 7]}, "reef harbour"),
+    ({"importance": {"$gt": 0.8}}, "reef"),
+    ({"importance": {"$lt": 0.3}}, "harbour"),
+    ({"importance": {"$between": [0.2, 0.2]}}, "harbour"),
+    ({"trust": {"$gte": 0.8}}, "reef"),
+    ({"trust": {"$ne": 0.8}}, "harbour task undated"),
+    ({"trust": None}, "undated"),
+    ({"turn": {"$exists": False}}, ACTIVE),
+    # Counters
+    ({"retrieval_count": {"$gte": 3}}, "reef"),
+    ({"retrieval_count": 0}, "harbour task undated"),
+    ({"success_count": {"$lt": 1}, "retrieval_count": [3]}, "reef"),
+    ({"last_accessed_at": {"$exists": True}}, "reef"),
+    ({"last_accessed_at": {"$gt": before(1)}}, ""),
+    ({"$or": [{"retrieval_count": {"$gt": 2}}, {"tier": "short"}]}, "reef harbour"),
+    # Times
+    ({"created_at": {"$gte": before(5)}}, "harbour task"),
+    ({"created_at": {"$lt": before(5)}}, "reef"),
+    ({"created_at": before(5)}, "harbour"),
+    ({"created_at": before(5).isoformat()}, "harbour"),
+    ({"created_at": {"$between": [before(10), before(5).isoformat()]}}, "reef harbour"),
+    ({"created_at": None}, "undated"),
+    # Ids, flags, vectors
+    ({"id": REEF}, "reef"),
+    ({"id": [str(REEF), UUID(int=9)]}, "reef"),
+    ({"id": {"$ne": str(REEF)}}, "harbour task undated"),
+    ({"needs_review": True}, "harbour"),
+    ({"needs_review": {"$ne": True}}, "reef task undated"),
+    ({"needs_review": [True, False]}, ACTIVE),
+    ({"embedding": {"$exists": True}}, ACTIVE),
+    ({"embedding": {"$exists": False}}, ""),
+    # Lists
+    (SEA, "reef harbour"),
+    ({"tags": ["hours", "Sea"]}, "reef task"),
+    ({"tags": {"sea", "hours"}}, "reef harbour"),
+    ({"tags": {"$all": ["sea", "hours"]}}, "reef"),
+    ({"tags": {"$ne": "sea"}}, "task undated"),
+    ({"tags": {"$nin": ["sea", "Sea"]}}, "undated"),
+    ({"tags": {"$in": ["sea"], "$nin": ["hours"]}}, "harbour"),
+    ({"tags": {"$exists": True}}, "reef harbour task"),
+    ({"tags": {"$exists": False}}, "undated"),
+    ({"entities": "Reef"}, "reef"),
+    ({"entities": {"$all": ["Anna", "Reef"]}}, "reef"),
+    ({"entities": {"$nin": ["Reef"]}}, "harbour task undated"),
+    ({"additional_types": "preference"}, "reef"),
+    # Provenance
+    ({"provenance.component": "hunter"}, "reef"),
+    ({"provenance.component": {"$ne": "hunter"}}, "harbour task undated"),
+    ({"provenance.output_type": ["decision", "other"]}, "harbour"),
+    ({"provenance.domain": {"$like": "_a_"}}, "reef"),
+    ({"provenance.category": "y"}, "harbour"),
+    ({"provenance.loop": ["in", "out"]}, "reef harbour"),
+    ({"provenance.quality_score": {"$gt": 0.6}}, "reef"),
+    ({"provenance.constitutional_compliance": False}, "harbour"),
+    ({"provenance.constitutional_compliance": None}, "task undated"),
+    ({"provenance.errors": True}, "harbour"),
+    *(
+        ({f"provenance.{name}": False}, ACTIVE)
+        for name in ("requires_approval", "policy_violation", "policy_review")
+    ),
+    # Groups
+    ({}, ACTIVE),
+    (SEA | FACT, "reef"),
+    ({"$and": [SEA, HOURS]}, "reef"),
+    ({"$or": [HOURS, {"tags": "Sea"}]}, "reef task"),
+    ({"$or": [SEA | {"tier": "short"}, HOURS]}, "reef harbour"),
+    ({"$not": SEA}, "task undated"),
+    ({"$not": SEA | HOURS}, "harbour task undated"),
+    ({"$not": [HOURS, {"tier": "short"}]}, "task undated"),
+    ({"$not": {"trust": {"$gt": 0.5}}}, "task undated"),
+    ({"$not": {"$or": [HOURS, {"$not": SEA}]}}, "harbour"),
+    ({"$or": [{"$and": [SEA, HOURS]}, {"$not": {"$or": [SEA, {"trust": None}]}}]}, "reef task"),
+    ({"AND": [SEA, {"OR": [HOURS, {"NOT": [FACT]}]}]}, "reef harbour"),
+    ({"NOT": FACT}, "harbour task undated"),
+    ({"tags": "sea", "$or": [HOURS], "$and": [FACT], "$not": {"tier": "short"}}, "reef"),
+]
+
+
+@pytest.mark.parametrize(("asked", "expected"), PASSES, ids=shown)
+def test_a_filter_passes_what_it_says(
+    stocked: MemoryRepository, asked: Filter, expected: str
+) -> None:
+    assert_found(stocked, expected, asked)
+    assert_found(stocked, expected, {"$and": [asked]} if asked else None)
+
+
+def written(asked: Filter) -> Iterator[tuple[str, str]]:
+    """Each key of a filter with each of its operators."""
+    for key, value in asked.items():
+        if key in GROUPS:
+            for one in value if isinstance(value, list) else [value]:
+                yield from written(one)
+        else:
+            several = value if isinstance(value, dict) else ["$eq"]
+            yield from ((key, operator) for operator in several)
+
+
+def test_every_operator_and_every_key_of_provenance_is_here() -> None:
+    tried = {one for asked, _ in PASSES for one in written(asked)}
+    for kind in ("text", "text[]", "vector"):
+        of_kind = {operator for key, operator in tried if COLUMNS.get(key) == kind}
+        assert {*OPERATORS[kind]} - {"$eq"} <= of_kind, kind
+    assert ("content", MATCH) in tried
+    assert {f"provenance.{name}" for name in PROVENANCE} <= {key for key, _ in tried}
+
+
+def test_trust_is_what_is_stored_and_decayed_trust_what_it_is_at_the_moment(
+    stocked: MemoryRepository,
+) -> None:
+    for least, expected in ((0.41, "harbour"), (0.39, "harbour reef")):  # of 0.8 a half is left
+        assert_found(stocked, expected, {"decayed_trust": {"$gte": least}}, as_of=NOW)
+    assert_found(stocked, "undated", {"decayed_trust": None}, as_of=NOW)
+    assert_found(stocked, "reef", {"tags": "sea"}, as_of=before(7))
+
+
+def test_similarity_is_the_cosine_with_the_query(mine: Owner) -> None:
+    mine.add_many([north("near"), north("far", embedding=at(120)), plain("bare")])
+
+    for asked, expected in (
+        ({"similarity": {"$gte": 0.5}}, ["near"]),
+        ({"similarity": {"$lt": 0}}, ["far"]),
+        ({"similarity": None}, ["bare"]),
+        ({"$or": [{"similarity": {"$lt": 0}}, {"content": "near"}]}, ["far", "near"]),
+        ({"$not": {"similarity": {"$gte": -1}}}, ["bare"]),
+    ):
+        assert sorted(contents(mine.search(NORTH, filter=asked, touch=False))) == expected
 
 
 def _shares_an_entity(one: Table, other: Any) -> Any:
@@ -87,283 +259,200 @@ def _shares_an_entity(one: Table, other: Any) -> Any:
     )
 
 
-@pytest.fixture(scope="module")
-def stocked(module_engine: Engine) -> MemoryRepository:
-    repo = MemoryRepository(module_engine)
-    repo.add_many("agent", STOCK, check_compliance=False)
-    repo.add("another", north("reef", importance=0.9))
-    for text_, importance in (("ours", 0.9), ("dull", 0.1)):
-        ours = north(text_, importance=importance, entities=["Anna"])
-        repo.teams.add("red", ours)
-    put_away = "UPDATE pgrecall.agent_memories SET status = content WHERE content = ANY(:statuses)"
-    sql(module_engine, put_away, statuses=["archived", "completed"])
-    sql(module_engine, "UPDATE pgrecall.agent_memories SET needs_review = content = 'harbour'")
-    sql(module_engine, COUNTED, day=before(1))
-    return repo
-
-
-def _assert_found(repo: MemoryRepository, filters: dict[str, Any], expected: set[str]) -> None:
-    hits = repo.search("agent", NORTH, touch=False, **filters)
-
-    assert sorted(contents(hits)) == sorted(expected)
-    assert repo.count("agent", **filters) == len(expected)
-
-
-PASSES: list[tuple[dict[str, Any], set[str]]] = [
-    ({}, ACTIVE),
-    ({"memory_types": ["factual"]}, {"reef"}),
-    ({"memory_types": ["preference"]}, {"reef", "undated"}),
-    ({"memory_types": []}, set()),
-    ({"tiers": ["short", "medium"]}, {"harbour", "task"}),
-    ({"tags": ["hours", "Sea"]}, {"reef", "task"}),
-    ({"tags": []}, set()),
-    ({"all_tags": ["sea", "hours"]}, {"reef"}),
-    ({"all_tags": []}, ACTIVE),
-    ({"entities": ["Reef", "nobody"]}, {"reef"}),
-    ({"all_entities": ["Anna", "Reef"]}, {"reef"}),
-    ({"all_entities": []}, ACTIVE),
-    ({"metadata": {"n": 1}}, {"reef"}),
-    ({"metadata": {"n": "1"}}, {"task"}),
-    ({"metadata": {"deep": {"list": [2]}}}, {"reef", "harbour"}),
-    ({"metadata": {"n": None}}, set()),
-    ({"metadata": {}}, ACTIVE),
-    ({"created_after": before(5)}, {"harbour", "task"}),
-    ({"created_before": before(5)}, {"reef"}),
-    ({"created_after": before(10), "created_before": before(1)}, {"reef", "harbour"}),
-    ({"min_trust": 0.41, "as_of": NOW}, {"harbour"}),  # of 0.8 a half is left
-    ({"min_trust": 0.39, "as_of": NOW}, {"harbour", "reef"}),
-    ({"components": ["hunter"]}, {"reef"}),
-    ({"output_types": ["decision", "other"]}, {"harbour"}),
-    ({"domains": ["law"]}, {"reef"}),
-    ({"categories": ["y"]}, {"harbour"}),
-    ({"loops": ["in", "out"]}, {"reef", "harbour"}),
-    ({"memory_natures": ["semantic"]}, {"harbour"}),
-    ({"content_types": ["text/html"]}, {"reef"}),
-    ({"needs_review": True}, {"harbour"}),
-    ({"compliant": True}, {"reef"}),
-    ({"include_invalid": True}, ACTIVE | {"over"}),
-    ({"statuses": ["archived"]}, {"archived"}),
-    ({"statuses": ["active", "completed"]}, ACTIVE | {"completed"}),
-    ({"tags": None, "memory_types": None, "metadata": None, "where": None}, ACTIVE),
-    ({"tags": ["sea"], "all_tags": ["hours"]}, {"reef"}),
-    ({"memory_types": ["task"], "statuses": ["completed"]}, {"completed"}),
-    ({"tags": ["sea"], "as_of": before(7)}, {"reef"}),
-]
-
-
-def test_every_filter_is_here() -> None:
-    asked = {name for filters, _ in PASSES for name in filters}
-    assert FilterArguments.__annotations__.keys() - asked == {"text"}, "which has its own tests"
-
-
-@pytest.mark.parametrize(("filters", "expected"), PASSES, ids=shown)
-def test_a_filter_passes_what_it_says(
-    stocked: MemoryRepository, filters: dict[str, Any], expected: set[str]
-) -> None:
-    _assert_found(stocked, filters, expected)
-
-
 @pytest.mark.parametrize(
-    ("where", "expected"),
+    ("asked", "expected"),
     [
-        (lambda m: m.c.importance > 0.5, {"reef"}),
-        (lambda m: or_(m.c.tier == "short", m.c.created_at.is_(None)), {"harbour", "undated"}),
-        (lambda m: and_(m.c.agent_id == "agent", m.c.content.like("h%")), {"harbour"}),
+        (lambda m: m.c.importance > 0.5, "reef"),
+        (lambda m: or_(m.c.tier == "short", m.c.created_at.is_(None)), "harbour undated"),
+        (lambda m: and_(m.c.agent_id == "agent", m.c.content.like("h%")), "harbour"),
         (lambda m: or_(m.c.agent_id == "agent", m.c.agent_id != "agent"), ACTIVE),
-        (lambda m: m.c.metadata["n"].as_string() == "1", {"reef", "task"}),
-        (lambda m: ~m.c.tags.contains(["sea"]), {"task", "undated"}),
-        (lambda m: m.c.id.in_(select(m.alias().c.id).limit(0)), set()),
-        (lambda m: _shares_an_entity(m, m.alias()), {"reef", "harbour"}),
+        (lambda m: ~m.c.tags.contains(["sea"]), "task undated"),
+        (lambda m: m.c.id.in_(select(m.alias().c.id).limit(0)), ""),
+        (lambda m: _shares_an_entity(m, m.alias()), "reef harbour"),
         (lambda m: text("true OR true"), ACTIVE),
         (lambda m: text("content <> ')' OR 1 = 1"), ACTIVE),
-        (lambda m: [text("true OR true"), m.c.importance > 0.5], {"reef"}),
-        (lambda m: text("content = :mine").bindparams(mine="reef"), {"reef"}),
+        (lambda m: text("content = :mine").bindparams(mine="reef"), "reef"),
+        (lambda m: {"$and": [text("true OR true"), m.c.importance > 0.5]}, "reef"),
+        (lambda m: {"$and": [m.c.importance < 0.5, SEA, {"$and": [m.c.id != REEF]}]}, "harbour"),
+        (lambda m: {"AND": [m.c.content != "reef"], "tags": "sea"}, "harbour"),
     ],
 )
-def test_where_takes_any_expression_over_the_agent_s_own_memories(
-    stocked: MemoryRepository, where: Callable[[Table], Any], expected: set[str]
+def test_conditions_of_sqlalchemy_stand_alone_or_below_and(
+    stocked: MemoryRepository, asked: Callable[[Table], Any], expected: str
 ) -> None:
-    _assert_found(stocked, {"where": where(stocked.memories)}, expected)
+    assert_found(stocked, expected, asked(stocked.memories))
 
 
 def test_filters_hold_for_memories_of_teams_too(stocked: MemoryRepository) -> None:
-    asked: dict[str, Any] = {"where": stocked.memories.c.importance > 0.4, "entities": ["Anna"]}
-
-    found = stocked.search("agent", NORTH, teams=["red"], touch=False, **asked)
-
-    assert sorted(contents(found)) == ["ours", "reef"]
+    """And an alias stands for its entity, by which one of the agent and the teams knows it."""
+    bright = {"$and": [stocked.memories.c.importance > 0.4, {"entities": "Ann"}]}
+    stocked.teams.names.alias("red", "Ann", "Anna")
+    for asked in (bright, {"importance": {"$gt": 0.4}, "entities": {"$all": ["ann"]}}):
+        found = stocked.search("agent", NORTH, teams=["red"], touch=False, filter=asked)
+        assert sorted(contents(found)) == ["ours", "reef"]
+        assert stocked.count("agent", filter=asked) == 0
+    stocked.teams.names.remove("red", "Ann")
     with pytest.raises(DatabaseError, match="boolean"):  # what is no condition
-        stocked.search("agent", NORTH, where=stocked.memories.c.content)
+        stocked.search("agent", NORTH, filter=stocked.memories.c.content)
+
+
+def test_inactive_memories_are_looked_at_only_if_asked_for(stocked: MemoryRepository) -> None:
+    everything = f"{ACTIVE} archived over"
+    assert_found(stocked, everything, None, include_inactive=True)
+    assert_found(stocked, "reef harbour archived", SEA, include_inactive=True)
+    assert_found(stocked, "archived", {"status": "archived"}, include_inactive=True)
+    assert_found(stocked, f"{ACTIVE} over", {"status": "active"}, include_inactive=True)
+    assert_found(stocked, "over", {"valid_until": {"$lt": NOW}}, include_inactive=True)
+    assert_found(stocked, "", {"status": "archived"})
+
+
+def test_deleting_and_exporting_look_at_what_lists_look_at(mine: Owner) -> None:
+    mine.add_many([plain(f"m {n}", tags=["x"] if n else []) for n in range(4)])
+    x: Filter = {"filter": {"tags": "x"}}
+    ids = [one.id for one in mine.list(**x)]
+    mine.invalidate(ids[0])
+    mine.put(ids[1], status="archived")
+
+    def exported(**asked: Any) -> int:
+        exporting = mine.repo.transfer.export
+        return int(exporting(lambda lines: None, agent_id=mine.name, **asked))
+
+    assert [exported(**x), mine.delete(**x, dry_run=True), mine.count(**x)] == [1, 1, 1]
+    every = x | {"include_inactive": True}
+    assert [exported(**every), mine.delete(**every, dry_run=True), mine.count(**every)] == [3, 3, 3]
+    assert (exported(), exported(filter=None, include_inactive=False)) == (4, 2)
+    assert mine.delete(**x) == 1
+    assert mine.delete(**every) == 2
+    assert mine.count(include_inactive=True) == 1
 
 
 METADATA: dict[str, dict[str, Any]] = {
-    "one": {"n": 1, "state": "open", "tags": ["x"]},
-    "two": {"n": 2, "state": "late", "deep": {"a": 1, "b.c": {"d": "x"}, "": 5}},
+    "one": {"n": 1, "state": "open", "tags": ["x"], "on": True},
+    "two": {"n": 2, "state": "late", "deep": {"a": 1, "b.c": {"d": "x"}}},
     "ten": {"n": 10, "state": None},
     "text": {"n": "2", "state": "open"},
     "none": {},
-    "dots": {"deep.a": 7, "b\\": 1, "b\\.c": 2, "b": {"c": 3}, "": 0, "steps": [{"cost": 4}, "y"]},
+    "dots": {"deep.a": 7, "b\\": 1, "b\\.c": 2, "b": {"c": 3}, "steps": [{"cost": 4}, "y"]},
 }
-COMPARISONS: tuple[tuple[dict[str, Any], str], ...] = (
-    ({}, "one two ten text none dots"),
+COMPARISONS: tuple[tuple[Filter, str], ...] = (
     ({"state": "open"}, "one text"),
-    ({"deep": {"a": 1}}, "two"),
-    ({"tags": ["x"]}, "one"),
-    ({"n": {"$eq": 2}}, "two"),
+    ({"on": True}, "one"),
+    ({"n": 1}, "one"),
+    ({"n": "2"}, "text"),
+    ({"deep": {"$eq": {"a": 1, "b.c": {"d": "x"}}}}, "two"),
     ({"n": {"$ne": 2}}, "one ten text none dots"),
     ({"n": {"$gt": 2}}, "ten"),
     ({"n": {"$lt": 2}}, "one"),
     ({"n": {"$gt": 1, "$lt": 10}}, "two"),
+    ({"n": {"$between": [1, 2]}}, "one two"),
     ({"n": {"$gte": "1"}}, "text"),
-    ({"n": {"$in": [1, "2"]}}, "one text"),
-    ({"n": {"$in": []}}, ""),
+    ({"n": {"$lte": 10**400}}, "one two ten"),
+    ({"n": [1, "2"]}, "one text"),
     ({"n": {"$nin": [1, "2"]}}, "two ten none dots"),
     ({"n": {"$exists": False}}, "none dots"),
     ({"state": {"$exists": True}}, "one two ten text"),
+    ({"state": None}, "ten"),
     ({"state": {"$in": [None, "late"]}}, "two ten"),
-    ({"n": {"$gte": 1, "$ne": 10}, "state": {"$in": ["open"]}, "tags": ["x"]}, "one"),
-    ({"'; DROP TABLE x; --": {"$eq": "%s :name {} \\"}}, ""),
+    ({"state": {"$like": "_ate"}}, "two"),
+    ({"state": {"$ilike": "OP%"}}, "one text"),
+    ({"n": {"$like": "%"}}, "text"),
+    ({"tags": {"$all": ["x"]}}, "one"),
+    ({"tags": {"$eq": ["x"]}}, "one"),
+    ({"n": {"$gte": 1, "$ne": 10}, "state": ["open"]}, "one"),
     ({"deep.a": {"$gte": 1}}, "two"),
-    ({"deep.a": 1}, "two"),
     ({"deep.x": {"$exists": False}, "n": {"$exists": True}}, "one two ten text"),
     ({"deep.b\\.c.d": "x"}, "two"),
-    ({"deep.": 5}, "two"),
     ({"deep\\.a": {"$gt": 6}}, "dots"),
     ({"b\\": 1}, "dots"),
     ({"b\\\\\\.c": 2}, "dots"),
-    ({"b.c": 3, "": 0}, "dots"),
-    ({"steps.0.cost": {"$lt": 5}, "steps.-1": {"$in": ["y"]}}, "dots"),
-    ({"deep.'; DROP TABLE x; --.%s": {"$eq": "{0,path}"}}, ""),
+    ({"b.c": 3}, "dots"),
+    ({"steps.0.cost": {"$lt": 5}, "steps.-1": ["y"]}, "dots"),
+    ({"'; DROP TABLE x; --": "%s :name {} \\"}, ""),
+    ({"deep.'; DROP TABLE x; --.%s": {"$gt": "{0,path}"}}, ""),
 )
 
 
-def test_comparisons_of_metadata_pass_what_they_say(mine: Owner, connection: Connection) -> None:
+def test_values_in_metadata_are_compared_at_their_paths(mine: Owner) -> None:
     mine.add_many([plain(name, metadata=values) for name, values in METADATA.items()])
-
-    for metadata, names in COMPARISONS:
-        found = mine.search(k=100, metadata=metadata, touch=False)
-        assert {hit.memory.content for hit in found} == {*names.split()}, metadata
-        assert mine.count(metadata=metadata) == len(found)
-        rows = recall(connection, "five_factor", mine.name, metadata=metadata)
-        assert {row["content"] for row in rows} == {*names.split()}, metadata
-
-    [one] = mine.search(metadata={"n": {"$eq": 1}}, touch=False)
-    why = mine.explain(one.memory.id, metadata={"n": {"$gt": 5}})
-    reason = "filtered by metadata: its metadata['n'] is 1, the filter requires {'$gt': 5}"
-    assert why.reasons == (reason,)
-    asked: dict[str, Any] = {"memory_id": one.memory.id, "metadata": {"n": {"$lte": 1, "$gt": 5}}}
-    [row] = recall(connection, "five_factor", mine.name, function="explain", **asked)
-    assert row["reasons"] == ["filtered by metadata $gt"]
+    for asked, names in COMPARISONS:
+        paths = {f"metadata.{path}": one for path, one in asked.items()}
+        found = mine.search(k=100, filter=paths, touch=False)
+        assert {*contents(found)} == {*names.split()}, asked
+        assert mine.count(filter=paths) == len(found)
+        left = mine.list(filter={"$not": paths})
+        assert {one.content for one in left} == METADATA.keys() - {*names.split()}, asked
 
 
-def test_a_path_is_taken_apart_alike_in_python_and_psql(connection: Connection) -> None:
-    pieces = ["a", ".", "\\", "\\\\", "é", "\n", "'", "1"]
-    chance = random.Random(3)
-    for _ in range(300):
-        key = "".join(chance.choices(pieces, k=chance.randrange(7)))
-        [row] = connection.execute("SELECT pgrecall.metadata_path(%s) AS path", (key,)).fetchall()
-        assert row["path"] == path_of(key), key
-
-
-def test_a_path_is_explained(mine: Owner) -> None:
-    id_ = mine.add(plain("m", metadata={"user": {"ages": [1, 30]}}))
-    for key, has in {
-        "user.ages.1": 30,
-        "user.ages.2": "'missing'",
-        "user.x.y": "'missing'",
-    }.items():
-        [reason] = mine.explain(id_, metadata={key: {"$lt": 30, "$exists": True}}).reasons[:1]
-        assert f"its metadata['{key}'] is {has}" in reason
-
-
-def test_comparisons_that_cannot_be_are_refused_in_psql_too(connection: Connection) -> None:
-    for operator in ("$like", "$", "$GT", "$where", "$eq "):
-        with pytest.raises(UnknownName) as refused, map_errors():
-            recall(connection, "five_factor", "agent", metadata={"n": {operator: 1}})
-        assert repr(operator) in str(refused.value)
-        assert ", ".join(OPERATORS) in str(refused.value)
-    wrong = {"$in": 1, "$nin": "ab", "$exists": 1, "$gt": None, "$lt": True, "$gte": [1]}
-    for operator, value in wrong.items():
-        with pytest.raises(InputError, match=rf"\{operator} takes"), map_errors():
-            recall(connection, "five_factor", "agent", metadata={"n": {operator: value}})
-
-
-MANY = [f"t{number}" for number in range(MAX_VALUES + 1)]
-
-
-@pytest.mark.parametrize(
-    ("filters", "said"),
-    [
-        ({"metadata": {f"n{n}": {"$gt": n} for n in range(MAX_COMPARISONS + 1)}}, "64 comparisons"),
-        ({"metadata": {"n": {"$in": MANY}}}, "1,000 values"),
-        ({"metadata": {"a": {"b": MANY[:600], "c": [[x] for x in MANY[:600]]}}}, "1,000 values"),
-        ({"metadata": {"a": {"$eq": nested(MAX_DEPTH - 1)}}}, "32 levels"),
-        ({"metadata": {".".join("a" * 33): 1}}, "32 keys"),
-        ({"metadata": {"a" * 10_001: {"$gt": 1}}}, "10,000 characters"),
-        *(({name: MANY}, "1,000 texts") for name in ("tags", "all_entities")),
-        ({"teams": MANY}, "1,000 texts"),
-        ({"tags": ["x" * (MAX_TEXT_LENGTH + 1)]}, "500,000 characters"),
-    ],
-)
-def test_a_filter_ends_at_its_limits_in_python_and_in_psql(
-    shared_repo: MemoryRepository, connection: Connection, filters: dict[str, Any], said: str
-) -> None:
-    with pytest.raises(InputError, match=said):
-        shared_repo.search("agent", **filters)
-    with pytest.raises(InputError, match=said), map_errors():
-        recall(connection, "five_factor", "agent", **filters)
-
-
-def test_a_filter_at_its_limits_passes(mine: Owner, connection: Connection) -> None:
-    mine.add(plain("m", metadata={"n": 5}, tags=["t1"]))
-    compared = {f"n{n}": {"$exists": False} for n in range(MAX_COMPARISONS - 1)}
-    for metadata in (
-        compared | {"n": {"$lt": 6}},
-        {"n": {"$in": [5, *range(10, 10 + MAX_VALUES - 1)]}},
-        {".".join("a" * 32): {"$exists": False}, "a" * 10_000: {"$exists": False}},
-        {"x": {"$ne": nested(MAX_DEPTH - 2)}},
-    ):
-        asked: dict[str, Any] = {"metadata": metadata, "tags": MANY[1:]}
-        assert len(mine.search(touch=False, **asked)) == 1
-        assert len(recall(connection, "five_factor", mine.name, **asked)) == 1
-
-
-@pytest.mark.parametrize("more", [0, MAX_COMPARISONS - 1])
-def test_lists_are_values_like_others(mine: Owner, more: int) -> None:
+def test_lists_in_metadata_are_values_like_others(mine: Owner) -> None:
     for n, value in enumerate(([1], 1, ["a"], "a", [], [[1]], {"x": [1]})):
-        metadata = {"k": value}
-        mine.add(plain(f"{n}", metadata=metadata))
-    beside = {f"n{n}": {"$exists": False} for n in range(more)}
+        mine.add(plain(f"{n}", metadata={"k": value}))
     for asked, found in (
         ([[1], [2]], "0"),
         ([["a"], "zz"], "2"),
         ([[]], "4"),
         ([[[1]], {"x": [1]}, "a"], "356"),
     ):
-        kept = mine.list(metadata={"k": {"$in": asked}, **beside})
-        left = mine.list(metadata={"k": {"$nin": asked}, **beside})
+        kept = mine.list(filter={"metadata.k": {"$in": asked}})
+        left = mine.list(filter={"metadata.k": {"$nin": asked}})
         assert sorted(one.content for one in kept) == list(found)
         assert len(kept) + len(left) == 7
 
 
-def test_metadata_name_a_key_once_and_do_not_contain_themselves(
-    shared_repo: MemoryRepository,
+def test_a_filter_at_its_limits_passes(mine: Owner) -> None:
+    mine.add(plain("m", metadata={"n": 5}, tags=["t1"]))
+    deepest: Filter = {"tags": "t1"}
+    for _ in range(MAX_FILTER_DEPTH - 1):
+        deepest = {"$or": [deepest]}
+    many = [f"t{number}" for number in range(MAX_VALUES)]
+    for asked in (
+        deepest,
+        {"$and": [{"metadata.n": {"$lt": n}} for n in range(6, 6 + MAX_CONDITIONS)]},
+        {"tags": many, "metadata.n": [*range(MAX_VALUES)]},
+        {".".join(["metadata", *"a" * 31]): {"$exists": False}},
+        {f"metadata.{'a' * 9_991}": {"$exists": False}, "subject": {"$ne": "x" * 10_000}},
+        {"metadata.n": {"$ne": [[1] * 900]}},
+    ):
+        assert len(mine.search(touch=False, filter=asked)) == mine.count(filter=asked) == 1
+
+
+@contextmanager
+def sent(engine: Engine) -> Iterator[list[str]]:
+    """The statements that are sent meanwhile."""
+    texts: list[str] = []
+
+    def note(*given: Any) -> None:
+        texts.append(given[2])
+
+    event.listen(engine, "before_cursor_execute", note)
+    yield texts
+    event.remove(engine, "before_cursor_execute", note)
+
+
+def test_filters_of_one_shape_share_a_statement(
+    stocked: MemoryRepository, module_engine: Engine
 ) -> None:
-    with pytest.raises(InputError, match="is given twice"):
-        shared_repo.count("agent", metadata={"a\\b": 1, "a\\\\b": 2})
-    endless: dict[str, Any] = {}
-    endless["a"] = endless
-    with pytest.raises(InputError):
-        shared_repo.search("agent", metadata=endless)
-    with pytest.raises(InputError):
-        shared_repo.add("agent", plain("m", metadata=endless))
+    def shaped(n: int) -> Filter:
+        either = [{"importance": {"$gt": n / 9}}, {f"metadata.a{n}.b": n}, {"tags": [f"{n}"] * n}]
+        return {"memory_type": f"type {n}", "$or": either, "content": {"$like": f"%{n}"}}
+
+    reads: tuple[Callable[[Filter], Any], ...] = (
+        lambda asked: stocked.search("agent", NORTH, touch=False, filter=asked),
+        lambda asked: stocked.list("agent", filter=asked),
+        lambda asked: stocked.count("agent", filter=asked),
+    )
+    for read in reads:
+        read(shaped(1))
+        with sent(module_engine) as texts:
+            for n in range(1, 6):
+                read(shaped(n))
+        assert len({one for one in texts if "agent_memories" in one}) == 1
 
 
-def test_comparisons_of_any_kind_are_one_statement() -> None:
-    """Statements are cached by the shape of the filters."""
-    shapes = {
-        Filters.of({"metadata": {f"n{n}": {operator: 1} for n in range(count)}}).options
-        for count in (*range(1, 8), MAX_COMPARISONS)
-        for operator in ("$gt", "$lt", "$eq", "$ne")
-    }
-    assert len(shapes) == 4, "one, two, four, more"
+def test_nothing_but_the_check_of_its_words_is_sent_for_a_match_of_stop_words(
+    stocked: MemoryRepository, module_engine: Engine
+) -> None:
+    for words in ("", "the", "the of AND", "-the", '"the of"', "…"):
+        asked: Filter = {"$or": [SEA, {"content": {"$match": words}}]}
+        with sent(module_engine) as texts, pytest.raises(InputError, match="only stop words"):
+            stocked.count("agent", filter=asked)
+        assert not any("agent_memories" in one for one in texts)

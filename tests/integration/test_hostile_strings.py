@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,11 +12,11 @@ from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile
 from pgrecall.core.limits import MAX_FILTER_TEXT
-from pgrecall.errors import UnknownName
+from pgrecall.errors import InputError, UnknownName
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.scoring.signals import Recency
 from tests.integration.owner import Owner, north
-from tests.integration.recalling import Connection, in_psql, installed, recall
+from tests.integration.recalling import Connection, in_psql, in_python, installed, recall
 from tests.integration.support import NORTH, NOW, at, before, contents
 
 SHORT = [
@@ -74,15 +75,43 @@ def test_a_text_is_stored_known_again_and_found_verbatim(
         stored = of.read(memory_id)
         for name in ("content", "metadata", *of_kind(text)):
             assert getattr(stored, name) == getattr(memory, name), name
-        assert [one.memory.id for one in of.search(NORTH, where=content == text)] == [memory_id]
+        assert [one.memory.id for one in of.search(NORTH, filter=content == text)] == [memory_id]
         again = [way(of) for way in ways]
         assert [(added, added.outcome) for added in again] == [(memory_id, "duplicate")] * 2
-        assert contents(of.search(NORTH, **filters)) == [text]
+        if len(text) <= MAX_FILTER_TEXT:
+            assert contents(of.search(NORTH, **in_python(filters))) == [text]
+        else:
+            with pytest.raises(InputError, match="at most 10,000 characters"):
+                of.search(NORTH, **in_python(filters))
         assert [row["content"] for row in recall(connection, "tiered", of.name, **filters)] == [
             text
         ]
     with pytest.raises(UnknownName, match=r"(?s)unknown tiers .*; known are "), map_errors():
         recall(connection, "tiered", mine.name, tiers=[text])
+
+
+@each_hostile
+def test_a_text_is_no_key_and_no_operator_of_a_filter(mine: Owner, text: str) -> None:
+    memory_id = mine.add(north("own", metadata={"a": {text: 1}, text: text}))
+    key = text.replace("\\", r"\\").replace(".", r"\.")
+    unknown: list[dict[str, Any]] = [
+        *({text: 1}, {f"provenance.{text}": 1}, {"tags": {text: ["a"]}}, {f"${text}": []})
+    ]
+    for asked in unknown:
+        for read in (mine.count, mine.list, partial(mine.delete, dry_run=True)):
+            with pytest.raises(UnknownName, match=r"unknown (key|operator)"):
+                read(filter=asked)
+    for path in (key, f"a.{key}"):
+        there: dict[str, Any] = {"filter": {f"metadata.{path}": {"$exists": True}}}
+        if len(path) < MAX_FILTER_TEXT:
+            assert [one.id for one in mine.list(**there)] == [memory_id]
+        else:
+            with pytest.raises(InputError, match="10,000"):
+                mine.list(**there)
+    if len(text) <= MAX_FILTER_TEXT:
+        asked = {"$or": [{"metadata.a.x": text}, {f"metadata.{key}": {"$in": [text, 1]}}]}
+        assert mine.count(filter=asked) == 1
+        assert mine.count(filter={"$not": asked}) == 0
 
 
 @each_hostile
@@ -140,4 +169,4 @@ def test_texts_that_only_look_alike_stay_apart(mine: Owner) -> None:
     mine.add_many([replace(north(content), tags=[text]) for text, content in named.items()])
 
     for text, content in named.items():
-        assert contents(mine.search(NORTH, tags=[text])) == [content]
+        assert contents(mine.search(NORTH, filter={"tags": text})) == [content]

@@ -161,7 +161,7 @@ def test_rejected_lines_go_to_a_file_and_the_others_are_stored(
     assert "has more than" in told[4]
     left = bad.read_text().splitlines()
     assert {*left} - {lines[1], lines[2], lines[5]} == {lines[3][:1_001]}
-    assert mine.count(statuses=["active", "archived"]) == 3
+    assert mine.count(include_inactive=True) == 3
     with pytest.raises(InputError, match="exists already"):
         import_file(mine.repo, mine.name, file, rejects=bad)
 

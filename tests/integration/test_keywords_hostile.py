@@ -98,7 +98,9 @@ def test_any_text_ranks_every_memory_and_is_a_filter_or_refused(
 
     hits = repo.search(AGENT, NORTH, touch=False, **asked)
     try:
-        why = repo.explain(AGENT, hits[0].memory.id, NORTH, text=text, **asked)
+        why = repo.explain(
+            AGENT, hits[0].memory.id, NORTH, filter={"content": {"$match": text}}, **asked
+        )
     except InputError:  # as a filter
         why = repo.explain(AGENT, hits[0].memory.id, NORTH, **asked)
 
@@ -115,7 +117,7 @@ def test_a_filter_of_many_words_or_dashes_is_harmless(repo: MemoryRepository) ->
         *("a/" * 5_000, '"' * 10_000, "ﷺ" * 10_000, "<a " * 3_333, "1," * 5_000, "a/" * 50_000),
     ):
         with suppress(InputError):
-            repo.count(AGENT, text=text)
+            repo.count(AGENT, filter={"content": {"$match": text}})
 
 
 @pytest.mark.usefixtures("untouched")
@@ -152,7 +154,8 @@ def test_random_text_is_a_query_a_filter_and_a_content(impatient: Engine, text: 
             why = repo.explain("random", stored, keywords=text, profile="hybrid")
             assert hit.signals["keyword"] == pytest.approx(1 if why.terms else 0)
         assert len(repo.search(AGENT, NORTH, keywords=text, **asked)) == 3
-        assert repo.count(AGENT, text=text) <= 3
+        with suppress(InputError):  # of stop words alone
+            assert repo.count(AGENT, filter={"content": {"$match": text}}) <= 3
         connection.rollback()
 
 

@@ -90,17 +90,18 @@ def test_links_lead_to_memories_of_the_same_owner(mine: Owner) -> None:
 
 FILTERED: dict[str, dict[str, Any]] = {
     "no query": {"query": None},
-    "similarity": {"min_similarity": 0.3},
+    "similarity": {"filter": {"similarity": {"$gte": 0.3}}},
     "score": {"min_score": 0.55},
-    "tags": {"tags": ["even"]},
-    "types": {"memory_types": ["task"]},
-    "any tag": {"tags": ["kind:x", "none"]},
-    "trust": {"min_trust": 0.4},
-    "metadata": {"metadata": {"n": {"$gte": 20}}},
+    "tags": {"filter": {"tags": "even"}},
+    "types": {"filter": {"memory_type": "task"}},
+    "any tag": {"filter": {"tags": ["kind:x", "none"]}},
+    "trust": {"filter": {"decayed_trust": {"$gte": 0.4}}},
+    "metadata": {"filter": {"metadata.n": {"$gte": 20}}},
+    "either": {"filter": {"$or": [{"memory_type": "task"}, {"metadata.n": {"$lt": 20}}]}},
     "as of": {"as_of": before(20)},
-    "invalid ones too": {"include_invalid": True, "statuses": ["active", "archived"]},
+    "inactive ones too": {"include_inactive": True},
     "profile": {"profile": "tiered", "entities": ["Ines", "Otto"]},
-    "trust as stored": {"profile": "trust_stored", "min_trust": 0.5},
+    "trust as stored": {"profile": "trust_stored", "filter": {"decayed_trust": {"$gte": 0.5}}},
     "weights": {"weights": {"similarity": 0.5, "recency": 0.5}},
     "nothing": {},
 }
@@ -164,7 +165,7 @@ def test_neighbours_pass_what_hits_pass_and_are_ranked_as_they_are(
     web: Web, further: int, k: int
 ) -> None:
     brought = set()
-    conditions = {"where": {"where": web.mine.repo.memories.c.importance > 0.4}, **FILTERED}
+    conditions = {"condition": {"filter": web.mine.repo.memories.c.importance > 0.4}, **FILTERED}
     for name, arguments in conditions.items():
         teams = [] if further == 0 else ["spiders"]
         asked: dict[str, Any] = {"query": NORTH, "teams": teams, **SHOWN, **arguments}

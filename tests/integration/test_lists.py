@@ -19,6 +19,7 @@ from pgrecall.errors import InputError, UnknownName
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.memories.listing import SORTABLE
 from tests.integration.owner import Owner, north, plain
+from tests.integration.recalling import in_python
 from tests.integration.support import NOW, at, before, sql
 
 Connection = psycopg.Connection[dict[str, Any]]
@@ -141,22 +142,23 @@ def test_a_page_has_what_passes_the_filters(mine: Owner) -> None:
     for n, tags in enumerate((["a"], ["a", "b"], ["b"], ["a"])):
         mine.add(NewMemory(f"m {n}", embedding=at(n), tags=tags, created_at=before(n)))
     mine.other.add(north("of another", tags=["a"]))
-    first = mine.list(tags=["a"], limit=2, total=True)
+    first = mine.list(filter={"tags": "a"}, limit=2, total=True)
 
     assert [one.content for one in first] == ["m 0", "m 1"]
     assert (first.total, first[0].embedding) == (3, None)
-    rest = mine.list(tags=["a"], limit=2, after=first.next, include_embedding=True)
+    rest = mine.list(filter={"tags": "a"}, limit=2, after=first.next, include_embedding=True)
     assert ([one.content for one in rest], rest.next, rest.total) == (["m 3"], None, None)
     assert rest[0].embedding == pytest.approx(at(3), abs=1e-6)
     assert [one.content for one in mine.list(as_of=before(1.5), order="id")] == ["m 2", "m 3"]
-    assert mine.list(text="the", total=True).total == 4
-    assert mine.list(where=mine.repo.memories.c.content == "m 2", total=True).total == 1
-    mine.touch([one.id for one in mine.list(where=mine.repo.memories.c.content == "m 2")])
-    by_use = mine.list(tags=["a"], order=["-retrieval_count", "-id"], limit=2)
+    assert mine.list(filter={"content": {"$match": "m"}}, total=True).total == 4
+    third = mine.repo.memories.c.content == "m 2"
+    assert mine.list(filter=third, total=True).total == 1
+    mine.touch([one.id for one in mine.list(filter=third)])
+    by_use = mine.list(filter={"tags": "a"}, order=["-retrieval_count", "-id"], limit=2)
     assert ([one.content for one in by_use], by_use.next is None) == (["m 3", "m 1"], False)
     mine.invalidate([one.id for one in rest])
     assert len(mine.list()) == 3
-    assert len(mine.list(include_invalid=True)) == 4
+    assert len(mine.list(include_inactive=True)) == 4
 
 
 def cursor(said: Any) -> str:
@@ -226,12 +228,14 @@ def test_psql_lists_what_passes_the_filters(mine: Owner, connection: Connection)
     cases: tuple[dict[str, Any], ...] = (
         *({"tags": ["a"]}, {"min_trust": 0.2}, {"min_trust": 0.2, "as_of": before(1)}),
         *({"metadata": {"user.age": {"$gte": 30}}}, {"text": '"m" or 3'}),
-        {"include_invalid": True, "statuses": ["active", "archived"]},
+        {"include_invalid": True},
     )
     for asked in cases:
         in_psql = {n: json.dumps(v) if n == "metadata" else v for n, v in asked.items()}
         rows = listed(connection, mine.name, **in_psql)
-        assert [row["id"] for row in rows] == [one.id for one in mine.list(**asked)] != [], asked
+        assert (
+            [row["id"] for row in rows] == [one.id for one in mine.list(**in_python(asked))] != []
+        ), asked
 
 
 def test_owners_are_listed_page_by_page(engine: Engine) -> None:

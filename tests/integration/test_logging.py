@@ -35,7 +35,7 @@ def test_each_call_is_one_line(
     either: MemoryRepository, logged: Callable[[], list[dict[str, Any]]]
 ) -> None:
     either.add_many("agent", [NewMemory(f"{n}", embedding=at(n)) for n in range(20)])
-    either.search("agent", NORTH, k=7, min_similarity=0.1)
+    either.search("agent", NORTH, k=7, filter={"similarity": {"$gte": 0.1}})
     either.context("agent", NORTH, k=4, max_tokens=500)
     either.teams.count(agent_id="red")
 
@@ -115,14 +115,14 @@ def test_no_line_has_a_text_or_a_vector(engine: Engine, caplog: pytest.LogCaptur
 
     memory_id = repo.add("agent", NewMemory(SECRET, embedding=[0.4711, *NORTH[1:]]))
     later = repo.supersede("agent", memory_id, SECRET + "!")
-    repo.search("agent", SECRET, text=SECRET, tags=[SECRET])
+    repo.search("agent", SECRET, filter={"content": {"$match": SECRET}, "tags": SECRET})
     repo.feedback("agent", later, "useful", SECRET, query=SECRET)
     repo.invalidate("agent", later, reason=SECRET)
     wrong: tuple[Callable[[], Any], ...] = (
         lambda: repo.add(1, SECRET),  # type: ignore[arg-type]
         lambda: repo.add("agent", SECRET + "\0"),
         lambda: repo.update("agent", later, tags=SECRET),
-        lambda: repo.search("agent", SECRET, statuses=[SECRET]),
+        lambda: repo.search("agent", SECRET, filter={"status": SECRET}),
     )
     for call in wrong:
         with pytest.raises(InputError):

@@ -88,8 +88,7 @@ def expire(engine: Engine, owner: str) -> None:
 
 
 def all_of(mine: Owner) -> list[Memory]:
-    statuses = ("active", "consolidated", "completed", "archived")
-    hits = mine.search(k=1_000, statuses=statuses, include_invalid=True, touch=False)
+    hits = mine.search(k=1_000, include_inactive=True, touch=False)
     return [hit.memory for hit in hits]
 
 

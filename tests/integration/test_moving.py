@@ -32,6 +32,7 @@ from tests.integration.conftest import Transaction
 from tests.integration.support import sql
 from tests.integration.test_profiles_agree import WORDS, random_memories, whole_vector
 
+NOTES = {"$or": [{"memory_type": "note"}, {"additional_types": "note"}]}
 OWNERS = {"ada": 90, "bob": 25, "team:red": 25}
 TABLES = (*("agent_memories", "memory_usage", "memory_events", "memory_links"),)
 AS_OF = datetime(2027, 3, 1, tzinfo=UTC)
@@ -117,7 +118,7 @@ def rankings(engine: Engine) -> list[Any]:
             keywords=" ".join(dice.choices(WORDS, k=2)),
             profile=profile,
             as_of=AS_OF,
-            include_invalid=True,
+            include_inactive=True,
             touch=False,
         )
         found.append([(hit.memory.id, hit.score, hit.signals) for hit in hits])
@@ -179,7 +180,7 @@ def test_both_repositories_move_memories_in_a_callers_transaction(
     lines: list[str] = []
     repo = MemoryRepository(source)
     number = repo.transfer.export(
-        lines.extend, agent_id=["bob", "ada"], batch_size=7, filters={"memory_types": ["note"]}
+        lines.extend, agent_id=["bob", "ada"], batch_size=7, filter=NOTES, include_inactive=True
     )
     read = [json.loads(line) for line in lines]
 

@@ -39,12 +39,12 @@ def test_an_alias_counts_as_its_entity_and_in_filters(known: Owner) -> None:
     known.add(north("of both", entities=["Emi", "Muhammad"]))
 
     def found(**filters: object) -> set[str]:
-        return {memory.content for memory in known.list(**filters)}
+        return {memory.content for memory in known.list(filter=filters)}
 
     assert known.names.aliases() == [("kate", "Emi")]
     assert found(entities=["Kate"]) == {"note 0", "of both"}
     assert found(entities=["kate", "Muhammad"]) == {"note 0", "note 2", "of both"}
-    assert found(all_entities=["KATE", "Muhammad"]) == {"of both"}
+    assert found(entities={"$all": ["KATE", "Muhammad"]}) == {"of both"}
     hits = known.search(None, entities=["Kate"], profile="tiered", touch=False)
     assert {hit.memory.content for hit in hits if hit.signals["entity_overlap"]} == {
         "note 0",
@@ -103,7 +103,7 @@ def test_more_names_than_are_written_out_count_as_well(mine: Owner) -> None:
 
 
 def test_names_leave_with_what_is_erased(known: Owner) -> None:
-    [emi] = [memory.id for memory in known.list(entities=["Emi"])]
+    [emi] = [memory.id for memory in known.list(filter={"entities": "Emi"})]
     known.erase([emi], dry_run=True)
     assert known.names.aliases() == [("kate", "Emi")]
     known.erase([emi])

@@ -245,7 +245,7 @@ def test_no_statement_on_an_engine_of_a_caller_calls_what_was_planted(
         for _ in range(2):  # by SQLAlchemy, and by psycopg alone
             new = NewMemory("tea", embedding=NORTH, tags=["a"], metadata={"a": 1}, entities=["x"])
             memory_id = UUID(int=repo.add("a", new).int)
-            filters: dict[str, Any] = {"tags": ["a"], "metadata": {"a": {"$in": [1]}}}
+            filters: dict[str, Any] = {"filter": {"tags": "a", "metadata.a": {"$in": [1]}}}
             assert repo.get("a", memory_id) is not None
             assert repo.list("a", **filters, total=True).total == 1
             assert repo.search("a", NORTH, keywords="tea", entities=["x"], **filters)

@@ -222,6 +222,7 @@ def expected(world: World, profile: Profile, arguments: Mapping[str, Any]) -> li
     needs_embedding = query is not None and any(
         isinstance(signal, Similarity) and signal.required for signal in profile.signals
     )
+    floor = arguments.get("filter", {}).get("similarity", {}).get("$gte")
     found = []
     for owner in dict.fromkeys([AGENT, *arguments.get("teams", ())]):
         for row in world.rows.get(owner, ()):
@@ -232,7 +233,7 @@ def expected(world: World, profile: Profile, arguments: Mapping[str, Any]) -> li
                 or (row["created_at"] is not None and row["created_at"] > moment)
                 or not holds(row, moment)
                 or (needs_embedding and vector is None)
-                or not reaches(similarity, arguments.get("min_similarity"))
+                or not reaches(similarity, floor)
             ):
                 continue
             values = {name: row[name] for name in OF_SCORER} | {"similarity": similarity}
@@ -318,8 +319,8 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "as of in thirty years": about(as_of=before(-11_000)),
     "min_score": about(min_score=0.4137),
     "min_score nobody reaches": about(min_score=1.0),
-    "min_similarity": about(min_similarity=0.3137),
-    "both thresholds": about(min_similarity=0.2137, min_score=0.3637),
+    "similarity": about(filter={"similarity": {"$gte": 0.3137}}),
+    "both thresholds": about(filter={"similarity": {"$gte": 0.2137}}, min_score=0.3637),
     "one team": about(teams=["red"]),
     "two teams": about(teams=TEAMS),
     "a team twice and one unknown": about(teams=["red", "red", "green"]),
@@ -330,7 +331,10 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "entities of 32": about(entities=[*map(str, range(26)), *ENTITIES]),
     "no entities": about(entities=[]),
     "several, teams, future": about(
-        teams=TEAMS, entities=["Ann"], min_similarity=0.1137, as_of=before(-100)
+        teams=TEAMS,
+        entities=["Ann"],
+        filter={"similarity": {"$gte": 0.1137}},
+        as_of=before(-100),
     ),
     "several, no query vector": about(query=None, teams=TEAMS, min_score=0.2137),
 }
@@ -363,7 +367,7 @@ def test_a_search_ranks_as_the_scorer_does_on_halfvec(server_url: str) -> None:
         migrate.upgrade(url, dimensions=DIMENSIONS, embedding_type="halfvec")
         with world_at(url) as half_world:
             for profile in SYSTEMS.values():
-                for name in ("two teams", "min_similarity", "no query vector"):
+                for name in ("two teams", "similarity", "no query vector"):
                     assert assert_agree(half_world, profile, QUESTIONS[name]) > 0
 
 

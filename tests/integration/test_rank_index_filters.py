@@ -67,28 +67,33 @@ operators = st.one_of(
     st.fixed_dictionaries({"$lt": numbers}),
     st.fixed_dictionaries({"$gt": numbers, "$lte": numbers}),
     st.fixed_dictionaries({"$ne": numbers}),
-    st.fixed_dictionaries({"$in": st.lists(numbers, max_size=5)}),
+    st.fixed_dictionaries({"$in": st.lists(numbers, min_size=1, max_size=5)}),
     st.fixed_dictionaries({"$exists": st.booleans()}),
     numbers,
 )
-metadata = st.fixed_dictionaries(
-    {}, optional={"project": st.sampled_from([*PROJECTS, "none"]), "priority": operators}
-)
-wheres = st.sampled_from(["importance", "usefulness", "hash", "content", "unembedded"])
+conditions = st.sampled_from(["importance", "usefulness", "hash", "content", "unembedded"])
 FILTERS: dict[str, st.SearchStrategy[Any]] = {
-    "memory_types": st.lists(st.sampled_from(TYPES), min_size=1, max_size=3),
-    "tiers": st.lists(st.sampled_from(TIERS), min_size=1, max_size=2),
-    "tags": some,
-    "all_tags": some,
+    "memory_type": st.lists(st.sampled_from(TYPES), min_size=1, max_size=3),
+    "tier": st.lists(st.sampled_from(TIERS), min_size=1, max_size=2),
+    "tags": st.one_of(some, st.fixed_dictionaries({"$all": some})),
     "entities": st.just(["Ada", "Grace"]),
-    "metadata": metadata,
-    "created_after": moments,
-    "created_before": moments,
-    "min_trust": st.floats(0.01, 1),
-    "where": st.tuples(wheres, st.floats(0, 1)),
+    "metadata.project": st.sampled_from([*PROJECTS, "none"]),
+    "metadata.priority": operators,
+    "created_at": st.fixed_dictionaries({}, optional={"$gte": moments, "$lt": moments}).filter(
+        bool
+    ),
+    "decayed_trust": st.fixed_dictionaries({"$gte": st.floats(0.01, 1)}),
 }
-filters = st.lists(st.sampled_from(list(FILTERS)), max_size=3, unique=True).flatmap(
+mappings = st.lists(st.sampled_from(list(FILTERS)), min_size=1, max_size=3, unique=True).flatmap(
     lambda names: st.fixed_dictionaries({name: FILTERS[name] for name in names})
+)
+groups = st.one_of(
+    mappings,
+    st.lists(mappings, min_size=1, max_size=2).map(lambda several: {"$or": several}),
+    mappings.map(lambda one: {"$not": one}),
+)
+filters = st.tuples(
+    st.lists(groups, max_size=2), st.none() | st.tuples(conditions, st.floats(0, 1))
 )
 
 
@@ -112,16 +117,17 @@ def expression(repo: MemoryRepository, kind: str, share: float) -> ColumnElement
     deadline=None, max_examples=30, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 @given(
-    asked=filters,
+    chosen=filters,
     k=st.sampled_from([1, 5, 10, 25, 60]),
     query=st.sampled_from(QUERIES),
     name=st.sampled_from(list(profiles.BUILT_IN)),
 )
 def test_never_fewer_hits_than_there_are_and_hardly_ever_others(
-    repo: MemoryRepository, asked: dict[str, Any], k: int, query: list[float], name: str
+    repo: MemoryRepository, chosen: tuple[Any, Any], k: int, query: list[float], name: str
 ) -> None:
-    if "where" in asked:
-        asked = asked | {"where": expression(repo, *asked["where"])}
+    mappings, condition = chosen
+    parts = mappings if condition is None else [*mappings, expression(repo, *condition)]
+    asked: dict[str, Any] = {"filter": {"$and": parts}} if parts else {}
     found, exact = both(repo, query, k=k, profile=name, **asked)
     there = repo.count(AGENT, as_of=SOON, **asked)
     event(f"by {found.strategy}, {'all' if there > MANY // 2 else 'many' if there > k else 'few'}")
@@ -136,14 +142,15 @@ def test_never_fewer_hits_than_there_are_and_hardly_ever_others(
 
 def test_the_index_is_asked_for_more_until_that_would_be_all(repo: MemoryRepository) -> None:
     cases: tuple[tuple[dict[str, Any], str], ...] = (
-        *(({}, "index"), ({"tags": ["share 0.5"]}, "index"), ({"tags": ["green"]}, "index")),
-        *(({"tags": ["share 0.002"]}, "exact"), ({"min_similarity": 0.999}, "exact")),
+        *(({}, "index"), ({"tags": "share 0.5"}, "index"), ({"tags": "green"}, "index")),
+        ({"$or": [{"tags": "share 0.5"}, {"metadata.priority": {"$gte": 50}}]}, "index"),
+        *(({"tags": "share 0.002"}, "exact"), ({"similarity": {"$gte": 0.999}}, "exact")),
     )
     for asked, strategy in cases:
-        found, exact = both(repo, QUERIES[0], **asked)
+        found, exact = both(repo, QUERIES[0], filter=asked)
         assert (found.strategy, len(found)) == (strategy, len(exact)), asked
-    assert both(repo, QUERIES[0], tags=["nobody has this"])[0] == []
-    assert both(repo, QUERIES[0], where=repo.memories.c.importance > 2)[0] == []
+    assert both(repo, QUERIES[0], filter={"tags": "nobody has this"})[0] == []
+    assert both(repo, QUERIES[0], filter=repo.memories.c.importance > 2)[0] == []
 
 
 def test_filters_hold_for_what_was_written_since(module_engine: Engine) -> None:
@@ -153,7 +160,11 @@ def test_filters_hold_for_what_was_written_since(module_engine: Engine) -> None:
         new = [NewMemory(f"new {n}", embedding=QUERIES[0], tags=[tags[n % 2]]) for n in range(20)]
         undone.add_many(AGENT, new)
 
-        asked: dict[str, Any] = {"tags": ["green"], "as_of": MOMENT + timedelta(days=2), "k": 30}
+        asked: dict[str, Any] = {
+            "filter": {"tags": "green"},
+            "as_of": MOMENT + timedelta(days=2),
+            "k": 30,
+        }
         found, exact = both(undone, QUERIES[0], **asked)
 
         assert found.strategy == "index"

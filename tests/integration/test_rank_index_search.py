@@ -362,8 +362,9 @@ def test_what_begins_or_ends_after_the_moment_of_the_index_is_found_while_it_hol
 def test_what_an_index_does_not_hold_is_ranked_exactly(whole: MemoryRepository) -> None:
     """Moments before that of the index, and memories that it leaves out."""
     cases: list[dict[str, Any]] = [
-        *({"include_invalid": True}, {"statuses": []}, {"statuses": ["archived"]}),
-        *({"statuses": ["active", "archived"]}, {"as_of": ago(1e-6)}, {"as_of": ago(10)}),
+        {"include_inactive": True},
+        {"include_inactive": True, "filter": {"status": "archived"}},
+        *({"as_of": ago(1e-6)}, {"as_of": ago(10)}),
     ]
     for case in cases:
         asked = {"as_of": SOON} | case

@@ -248,11 +248,13 @@ def test_an_index_that_falls_short_is_asked_once_in_some_seconds(site: Site) -> 
     """But not because of a filter that no candidate passes."""
     fill(site.repo, number=600)
     site.build()
-    nothing = site.repo.search(A, NORTH, touch=False, tags=["nobody's"])
+    nothing = site.repo.search(A, NORTH, touch=False, filter={"tags": "nobody's"})
     assert (nothing, nothing.strategy) == ([], "exact")
     assert site.repo.search(A, NORTH, touch=False).strategy == "index"
     fill(site.repo, number=501, start=2_000)
-    cases: tuple[dict[str, Any], ...] = ({}, {"memory_types": ["fact"]}, {"min_similarity": -1.0})
+    cases: tuple[dict[str, Any], ...] = (
+        *({}, {"filter": {"memory_type": "fact"}}, {"filter": {"similarity": {"$gte": -1}}}),
+    )
     for filters in cases:
         listened, sent = site.another(), list[str]()
         engine: Any = listened._bind

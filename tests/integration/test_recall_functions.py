@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -30,13 +31,14 @@ from pgrecall.errors import (
     UnknownName,
 )
 from pgrecall.execution.error_mapping import map_errors
+from pgrecall.migrate.psql_arguments import PsqlArguments
 from pgrecall.migrate.score_function import score_functions
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.signals import Importance, Recency, Similarity
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import north
-from tests.integration.recalling import DECAYING, Connection, Rows, install, recall
+from tests.integration.recalling import DECAYING, Connection, Rows, in_python, install, recall
 from tests.integration.support import NORTH, NOW, at, before, read
 
 AGENT, TEAM = "agent", "red"
@@ -118,7 +120,7 @@ def test_both_look_through_a_rank_index_or_neither(
         query, chosen = given.pop("query"), given.pop("profile")
         profile = chosen if isinstance(chosen, str) else chosen.name
         given |= {"as_of": NOW, "strategy": strategy}
-        ours = dict(given)
+        ours = in_python(given)
         if "half_life" in given:  # in Python, of the profile
             chosen = chosen.with_half_life(ours.pop("half_life"))
 
@@ -166,7 +168,7 @@ def test_explain_accounts_as_the_repository_does(
     for id_ in every[::400]:
         for case in cases:
             given = {"as_of": NOW, **case}
-            said = repo.explain(AGENT, id_, QUERY, profile=chosen, **given)
+            said = repo.explain(AGENT, id_, QUERY, profile=chosen, **in_python(given))
             asked = {"query": QUERY, "memory_id": id_, **given}
             [row] = recall(session, profile, AGENT, function="explain", **asked)
 
@@ -228,7 +230,7 @@ def test_context_packs_as_the_repository_does(
 
 
 def test_the_plan_of_a_search_is_that_of_its_statement(repo: MemoryRepository) -> None:
-    plan = repo.plan(AGENT, QUERY, profile="hybrid", tiers=["long"], strategy="exact")
+    plan = repo.plan(AGENT, QUERY, profile="hybrid", filter={"tier": "long"}, strategy="exact")
 
     assert plan.strategy == "exact"
     assert ":owner_id" in plan.statement
@@ -313,7 +315,7 @@ def test_what_one_of_them_cannot_do_is_refused(connection: Connection) -> None:
             score_functions(Profile(name, {Similarity(): 1}))
 
 
-ARGUMENTS = arguments_of(SearchArguments)
+ARGUMENTS = arguments_of(PsqlArguments)
 
 
 def beyond(check: Any) -> list[Any]:
@@ -339,8 +341,10 @@ def test_both_refuse_what_an_argument_may_not_be(
     for name, one in ARGUMENTS.items():
         for bad in beyond(one.check):
             given = {name: bad}
+            ours = partial(shared_repo.search, "agent", NORTH, profile="hybrid", **given)
+            is_ours = name in SearchArguments.__annotations__
             with pytest.raises(InputError) as said:
-                shared_repo.search("agent", NORTH, profile="hybrid", **given)
+                ours() if is_ours else one.check(name, bad)
             shown = str(said.value).partition(", got")[0].rpartition("known are")[2]
             with refused(type(said.value), re.escape(shown)):
                 recall(connection, "hybrid", "agent", query=NORTH, **given)
@@ -348,8 +352,8 @@ def test_both_refuse_what_an_argument_may_not_be(
     for name, needs in needing.items():
         given = {name: 0.5}
         message = needs.message.partition(" or ")[0]
-        with refused(InputError, message):
-            shared_repo.search("agent", profile="hybrid", **given)
+        with refused(InputError, "needs a query|needs query"):
+            shared_repo.search("agent", profile="hybrid", **in_python(given))
         with refused(InputError, message):
             recall(connection, "hybrid", "agent", **given)
     assert {"min_similarity", "min_relevance"} == {*needing}

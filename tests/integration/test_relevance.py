@@ -300,7 +300,7 @@ def test_a_context_says_which_floor_emptied_it(world: World) -> None:
     )
     assert of(min_score=1).empty_because == "min_score"
     assert of(max_tokens=6).empty_because is None
-    assert of(tags=["nothing has it"]).empty_because is None
+    assert of(filter={"tags": "nothing has it"}).empty_because is None
     assert world.repository.context(AGENT, as_of=NOW, touch=False).min_relevance is None
 
 

@@ -33,7 +33,11 @@ SEARCHES: dict[str, dict[str, Any]] = {
     "hybrid": {"keywords": "north"},
     "five_factor": {"profile": "five_factor"},
     "without touch": {"touch": False},
-    "filters and floors": {"min_score": 0.1, "min_relevance": 0.01, "tags": ["a"], "min_trust": 0},
+    "filters and floors": {
+        "min_score": 0.1,
+        "min_relevance": 0.01,
+        "filter": {"tags": "a", "decayed_trust": {"$gte": 0}},
+    },
     "teams": {"teams": ["crew"]},
 }
 
@@ -118,7 +122,7 @@ def test_a_caller_who_begins_transactions_with_something_gets_them(memories: Eng
     event.listen(memories, "begin", name_owner)
     named = text("current_setting('test.owner', true) = 'agent'")
 
-    assert MemoryRepository(memories).search("agent", QUERY, where=named)
+    assert MemoryRepository(memories).search("agent", QUERY, filter=named)
 
 
 def test_a_callers_transaction_has_the_touch(memories: Engine) -> None:

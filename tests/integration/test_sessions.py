@@ -192,10 +192,12 @@ def test_what_does_not_pass_does_not_come_along(mine: Owner) -> None:
     asked: dict[str, Any] = {"k": 1, "surrounding_turns": 3, "as_of": None}
     now = contents(found(mine, **asked))
     assert now == ["passes", "hit", "later", "of another tag", "too far"]
-    assert contents(found(mine, **asked, tags=["kept"])) == [*("passes", "hit", "later", "too far")]
+    assert contents(found(mine, **asked, filter={"tags": "kept"})) == [
+        *("passes", "hit", "later", "too far")
+    ]
     narrow = {**asked, "surrounding_turns": 2, "as_of": NOW}
     assert contents(found(mine, **narrow)) == ["passes", "hit", "of another tag"]
-    assert contents(found(mine, **narrow, min_similarity=0.5)) == ["hit"]
+    assert contents(found(mine, **narrow, filter={"similarity": {"$gte": 0.5}})) == ["hit"]
 
 
 def test_turns_without_a_place_come_last_by_their_time(mine: Owner) -> None:

@@ -75,7 +75,7 @@ def test_similarity_is_that_to_the_shifted_question(mine: Owner) -> None:
     assert explained.signals[0].value == pytest.approx(hits[0].score, abs=1e-12)
     assert (explained.rank, explained.hit.similarity) == (1, hits[0].similarity)
     # A floor reads the plain cosine, and the profile decides who is shifted.
-    assert len(searched(mine, min_similarity=0.5)) == sum(
+    assert len(searched(mine, filter={"similarity": {"$gte": 0.5}})) == sum(
         one >= 0.5 for one in wanted(vectors).values()
     )
     assert similarities(searched(mine, PLAIN)) == close(wanted(vectors))

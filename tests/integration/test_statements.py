@@ -19,13 +19,21 @@ from sqlalchemy import Engine
 from pgrecall import MemoryRepository, NewMemory, profiles
 from pgrecall.errors import InputError, InvalidProfile, UnknownName
 from pgrecall.execution.error_mapping import map_errors
+from pgrecall.migrate.psql_arguments import PsqlFilters
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.composing import composed
 from pgrecall.schema import tables
 from pgrecall.schema.composer import RANKING, blocks, entries, known_options
 from pgrecall.scoring.profiles import BUILT_IN
 from tests.conftest import DIMENSIONS
-from tests.integration.recalling import DECAYING, Connection, install, installed, recall
+from tests.integration.recalling import (
+    DECAYING,
+    Connection,
+    in_python,
+    install,
+    installed,
+    recall,
+)
 from tests.integration.support import before
 from tests.integration.test_profiles_agree import OTHERS
 
@@ -124,7 +132,7 @@ def test_what_statement_returns_runs_as_the_search_does(
     connection: Connection, repo: MemoryRepository
 ) -> None:
     query = [1.0, -1.0] * (DIMENSIONS // 2)
-    hits = repo.search(AGENT, query, keywords="great fire", tags=["a"], k=5, touch=False)
+    hits = repo.search(AGENT, query, keywords="great fire", filter={"tags": "a"}, k=5, touch=False)
     call = "SELECT pgrecall.statement('search', '{tags,words}', profile => 'hybrid') AS text"
     row = connection.execute(call).fetchone()
     assert row is not None
@@ -187,7 +195,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "half_life": (3.0, 90, 0.0),
     "linked": (1, 2, 3),
     "min_score": (0.3, 0.6, 2.0),
-    "min_similarity": (-0.5, 0.3, 3.0),
+    "min_similarity": (-0.5, 0.3),
     "min_relevance": (0.0, 0.3, -1.0),
     "teams": ([TEAM], ["team:red", "blue"], [""]),
     "query_entities": (["Ann"], ["Ann", "Bob", "Ann"], ["nobody"]),
@@ -202,7 +210,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "entities": (["Bob"],),
     "all_entities": (["Ann", "Bob"],),
     **{name: (["mine"],) for name in OF_ONE},
-    "text": ("tea or milk", "the", "-tea"),
+    "text": ("tea or milk", "-tea"),
     "metadata": (
         {"a": 1},
         {"a": {"$gte": 2}},
@@ -229,9 +237,11 @@ def test_python_and_psql_agree_for_random_arguments(
     """On refusals, hits, their order, scores, and the values of all signals; with every argument
     but those that only Python has."""
     wanted = {*signature(MemoryRepository.search).parameters, *SearchArguments.__annotations__}
-    in_python = {"self", "agent_id", "query", "arguments", "where", "timezone", "rerank"}
-    how = {"strategy", "touch"}
-    assert wanted - in_python == ARGUMENTS.keys() - {"half_life"} | how
+    alone = {"self", "agent_id", "query", "arguments", "timezone", "rerank"}
+    filters = {*PsqlFilters.__annotations__, "min_similarity"}
+    assert filters < ARGUMENTS.keys()
+    how = {"strategy", "touch", "filter", "include_inactive", "entities"}
+    assert wanted - alone == ARGUMENTS.keys() - filters - {"half_life", "query_entities"} | how
     dice = random.Random("random arguments")
     refused = found = 0
     for _ in range(SETS):
@@ -242,7 +252,7 @@ def test_python_and_psql_agree_for_random_arguments(
         if not query and dice.random() < 0.5:
             given.setdefault("keywords", "tea")
         hits: Any = None
-        ours = dict(given)
+        ours = in_python(given)
         try:
             chosen: Any = PROFILES[profile]
             if "half_life" in ours:  # in Python, of the profile

@@ -94,7 +94,7 @@ def test_count_is_of_what_a_search_would_look_at(mine: Owner) -> None:
     mine.add_many([plain("not embedded"), north("expired", expires_at=before(1000))])
 
     assert mine.count() == len(mine.search(NORTH)) == 2
-    assert mine.count(include_invalid=True) == 3
+    assert mine.count(include_inactive=True) == 3
     assert [mine.count(as_of=before(days)) for days in (0, 10)] == [1, 0]
 
 

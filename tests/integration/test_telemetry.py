@@ -67,7 +67,7 @@ def test_a_call_is_a_span(either: MemoryRepository, database_url: str, spans: Sp
     either.add_many("agent", [NewMemory(f"{n}", embedding=at(n)) for n in range(20)])
     spans()
 
-    either.search("agent", NORTH, k=7, min_similarity=0.1)
+    either.search("agent", NORTH, k=7, filter={"similarity": {"$gte": 0.1}})
     either.count("agent")
 
     [span, counting] = spans()

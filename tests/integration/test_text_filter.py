@@ -1,7 +1,9 @@
-"""The filter by text: words as people type them to a search engine."""
+"""The operator $match: words as people type them to a search engine."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +11,7 @@ import pytest
 from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository
+from pgrecall.errors import InputError
 from tests.integration.owner import Owner, north, plain
 from tests.integration.support import NORTH, at, before, contents
 
@@ -39,10 +42,14 @@ def stocked(module_engine: Engine) -> MemoryRepository:
     return repo
 
 
-def found(repo: MemoryRepository, **filters: Any) -> set[str]:
+def matching(words: str) -> dict[str, Any]:
+    return {"content": {"$match": words}}
+
+
+def found(repo: MemoryRepository, words: str) -> set[str]:
     """What passes, by name; searching and counting agree."""
-    hits = repo.search("agent", NORTH, k=100, touch=False, **filters)
-    assert repo.count("agent", **filters) == len(hits)
+    hits = repo.search("agent", NORTH, k=100, touch=False, filter=matching(words))
+    assert repo.count("agent", filter=matching(words)) == len(hits)
     return {NAMES[hit.memory.content] for hit in hits}
 
 
@@ -72,7 +79,7 @@ PASSES: dict[str, tuple[str, ...]] = {
     "cafe": ("café", "cafe", "CAFÉ", "sao bento naive decor"),
     "money": ("1,000", "1000", '"1,000 dollars"', "12345.67", "12,345.67"),
     "date": ("2026-03-15", '"2026-03-15"', "2026 03 15", "2026"),
-    "all": ("and/or", "-cats/dogs"),
+    "all": ("-cats/dogs",),
     "either": ("cats and/or dogs",),
     "all but cold": ("-5",),
     "cold": ("5", "5 degrees", "3.5", '"-5 degrees"', "was,-5"),
@@ -87,7 +94,7 @@ PASSES: dict[str, tuple[str, ...]] = {
 """Which texts pass, by name → what is asked."""
 NARROW_NOTHING = (
     *("", " ", "\n", "the", "the of AND", "-the", '"the of"', '""', '"', "-", "or", "🙂", "…"),
-    "!&|",
+    *("!&|", "and/or"),
 )
 
 
@@ -97,17 +104,23 @@ def test_the_words_asked_for_pass(stocked: MemoryRepository, names: str) -> None
     all_but, named = names.startswith("all"), {*names.split()} & EVERY
     expected = EVERY - named if all_but else named
 
-    assert {asked: found(stocked, text=asked) for asked in PASSES[names]} == dict.fromkeys(
+    assert {asked: found(stocked, asked) for asked in PASSES[names]} == dict.fromkeys(
         PASSES[names], expected
     )
 
 
-def test_what_holds_only_stop_words_and_signs_narrows_nothing(stocked: MemoryRepository) -> None:
+def test_stop_words_and_signs_alone_are_refused(stocked: MemoryRepository) -> None:
     [first] = stocked.search("agent", NORTH, k=1, touch=False)
-    for asked in NARROW_NOTHING:
-        assert found(stocked, text=asked) == EVERY, asked
-        why = stocked.explain("agent", first.memory.id, NORTH, text=asked)
-        assert (why.passes, why.ranked) == (True, len(EVERY))
+    for words in NARROW_NOTHING:
+        asked: dict[str, Any] = {"filter": {"$not": matching(words)}}
+        reads: tuple[Callable[[], Any], ...] = (
+            partial(stocked.search, "agent", NORTH, **asked),
+            partial(stocked.explain, "agent", first.memory.id, NORTH, **asked),
+            *(partial(read, "agent", **asked) for read in (stocked.list, stocked.delete)),
+        )
+        for read in reads:
+            with pytest.raises(InputError, match=r"\$match has only stop words"):
+                read()
 
 
 def test_signs_that_nobody_sees_or_says_do_not_make_another_word(mine: Owner) -> None:
@@ -117,7 +130,7 @@ def test_signs_that_nobody_sees_or_says_do_not_make_another_word(mine: Owner) ->
         *((f"{one}!", "teapot") for one in ("tea\u2060pot", "\u200eteapot\u200f")),
     ):
         mine.add(plain(stored))
-        assert mine.count(text=asked) == 1, ascii(stored)
+        assert mine.count(filter=matching(asked)) == 1, ascii(stored)
         mine.erase_owner()
 
 
@@ -130,17 +143,21 @@ def ids(mine: Owner) -> list[UUID]:
 
 @pytest.mark.parametrize("asked", ['"great fire"', "fire -rain", "-fire or comet"])
 def test_explain_tells_that_the_words_do_not_pass(mine: Owner, ids: list[UUID], asked: str) -> None:
-    passing = {hit.memory.id for hit in mine.search(NORTH, text=asked, touch=False)}
+    passing = {hit.memory.id for hit in mine.search(NORTH, filter=matching(asked), touch=False)}
     assert 0 < len(passing) < len(ids)
 
     for memory_id in ids:
-        why = mine.explain(memory_id, NORTH, text=asked)
+        why = mine.explain(memory_id, NORTH, filter=matching(asked))
 
         assert why.passes == why.returned == (memory_id in passing)
         assert why.ranked == len(passing)
-        reason = f"filtered by text: its words do not match {asked!r}"
+        reason = f"filtered by 'content', which requires {matching(asked)['content']}"
         assert why.reasons == (() if why.passes else (reason,))
-    words: dict[str, Any] = {"keywords": "rain fire", "profile": "hybrid", "text": "fire"}
+    words: dict[str, Any] = {
+        "keywords": "rain fire",
+        "profile": "hybrid",
+        "filter": matching("fire"),
+    }
     why = mine.explain(ids[2], NORTH, **words)
     assert {term.term: term.matched for term in why.terms} == {"rain": True, "fire": False}
     assert why.hit.signals["keyword"] > 0, "the terms are of the query, not of the filter"
@@ -150,15 +167,15 @@ def test_explain_tells_that_the_words_do_not_pass(mine: Owner, ids: list[UUID], 
 def test_the_filter_follows_every_change_at_once(mine: Owner, ids: list[UUID]) -> None:
     for other in ids[1:]:
         mine.links.add(ids[0], other)
-    expanded = contents(mine.search(NORTH, k=1, linked=2, text="fire", touch=False))
+    expanded = contents(mine.search(NORTH, k=1, linked=2, filter=matching("fire"), touch=False))
     assert expanded == ["The great fire.", "A fire so great."], "neighbours pass it or stay away"
     mine.other.add(north("Their fire."))
-    assert mine.count(text="fire") == 2
-    assert mine.count(text="fire", as_of=before(2.5)) == 1
+    assert mine.count(filter=matching("fire")) == 2
+    assert mine.count(filter=matching("fire"), as_of=before(2.5)) == 1
     mine.update(ids[2], content="The fire is out.", embedding=at(10))
-    assert mine.count(text="fire") == 3
+    assert mine.count(filter=matching("fire")) == 3
     mine.delete(ids[0])
-    assert mine.count(text="fire") == 2
+    assert mine.count(filter=matching("fire")) == 2
     mine.supersede(ids[1], north("Rain.", embedding=at(5)))
-    assert mine.count(text="fire") == 1
-    assert mine.count(text="fire", include_invalid=True) == 2
+    assert mine.count(filter=matching("fire")) == 1
+    assert mine.count(filter=matching("fire"), include_inactive=True) == 2

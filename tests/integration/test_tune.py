@@ -201,10 +201,10 @@ def test_time_may_come_in_where_it_had_no_weight(world: World) -> None:
 
 @quickly
 def test_filters_narrow_what_is_tuned_by(world: World) -> None:
-    queries = labelled_by(world.repo, PLANTED, 24, tags=["old"])
+    queries = labelled_by(world.repo, PLANTED, 24, filter={"tags": "old"})
 
-    by_name = tuned(world, queries, START, tags=["old"])
-    by_sql = tuned(world, queries, START, where=world.repo.memories.c.tags.contains(["old"]))
+    by_name = tuned(world, queries, START, filter={"tags": "old"})
+    by_sql = tuned(world, queries, START, filter=world.repo.memories.c.tags.contains(["old"]))
 
     assert by_name.held_out.profiles[1].overall.means["ndcg"] > 0.9
     assert tuned(world, queries, START).held_out.profiles[1].overall.means["ndcg"] < 0.8
@@ -319,7 +319,7 @@ BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"start": "six_factor"}, UnknownName, r"six_factor.*five_factor"),
     ({"folds": 1}, InputError, r"folds must lie within 2"),
     ({"precision": 0.9}, UnknownName, r"precision"),
-    ({"min_score": 0.5}, UnknownName, r"min_score.*memory_types"),
+    ({"min_score": 0.5}, UnknownName, r"min_score.*include_inactive"),
     ({"on_progress": 5}, InputError, r"on_progress"),
 ]
 

@@ -130,7 +130,7 @@ def test_what_the_server_says_stays_as_the_cause(repo: MemoryRepository) -> None
     broken = repo.memories.c.content.op("~")("(")
 
     with pytest.raises(DatabaseError, match="regular expression") as caught:
-        repo.count("agent", where=broken)
+        repo.count("agent", filter=broken)
 
     assert caught.value.__cause__ is not None
 
@@ -146,7 +146,7 @@ def test_a_transaction_that_lasted_too_long_for_the_server(
         connection.execute(text("SET LOCAL transaction_timeout = 100"))
 
         with pytest.raises(DatabaseTimeout, match="transaction_timeout"):
-            repo.count("agent", where=func.pg_sleep(60).is_not(None))
+            repo.count("agent", filter=func.pg_sleep(60).is_not(None))
 
 
 def test_a_timeout_that_ends_an_idle_session_names_the_setting() -> None:

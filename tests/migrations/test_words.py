@@ -160,7 +160,7 @@ def test_a_reader_can_search_by_words(migrated: str) -> None:
             assert connection.execute(TELLING).fetchall() == [("danc",)]
         hits = hybrid(repo, "a", "dancing", teams=["a"])
         assert with_words(hits) == ["the dance", "the dancing"]
-        assert repo.count("a", text="dances") == 1
+        assert repo.count("a", filter={"content": {"$match": "dances"}}) == 1
         [own] = [hit.memory.id for hit in hits if hit.memory.team_id is None]
         why = repo.explain("a", own, QUERY, profile="hybrid", keywords="dance")
         assert [(term.term, term.matched, term.memories) for term in why.terms] == [
@@ -294,11 +294,9 @@ def test_a_connection_that_has_searched_before_searches_by_the_new_language(fill
         def seen() -> tuple[Any, ...]:
             hits = hybrid(repo, "a", "the")
             alone = hybrid(repo, "a", "the", weights={"keyword": 1.0})
-            matching = [repo.count("a", text=text) for text in ("dancing", "dances")]
-            filtered = [
-                len(repo.search("a", QUERY, text=text, touch=False))
-                for text in ("dancing", "dances")
-            ]
+            matches = [{"content": {"$match": word}} for word in ("dancing", "dances")]
+            matching = [repo.count("a", filter=one) for one in matches]
+            filtered = [len(repo.search("a", QUERY, filter=one, touch=False)) for one in matches]
             names = {*connection.exec_driver_sql(TELLING).scalars()}
             connection.commit()
             return with_words(hits), with_words(alone), matching, filtered, names

@@ -32,7 +32,7 @@ later = AsyncMemoryRepository(create_async_engine(URL))
 ID = UUID(int=0)
 """
 RIGHT = """
-hits: Hits = repo.search("a", "b", k=3, tags=["c"], profile="hybrid", weights=None)
+hits: Hits = repo.search("a", "b", k=3, filter={"tags": "c"}, profile="hybrid")
 memory: Memory = repo.teams.update("a", ID, importance=0.9, trust=None, reason="b")
 changes: MemoryChanges = {"importance": 0.9}
 repo.update("a", ID, **changes)
@@ -50,7 +50,7 @@ async def main() -> Context:
 """
 WRONG = {
     'repo.search("a", "b", tag=["c"])': "call-arg",
-    'repo.search("a", "b", min_trust="c")': "arg-type",
+    'repo.search("a", "b", min_score="c")': "arg-type",
     'repo.update("a", ID, importence=0.9)': "call-arg",
     'repo.update("a", ID, importance="much")': "arg-type",
     'repo.update("a", ID, key="b")': "call-arg",

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from itertools import product
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 import pytest
-from pgrecall.ranking.metadata_filter import OPERATORS
 from sqlalchemy import create_engine, literal_column, text
 
-from pgrecall import MemoryRepository, NewMemory, Profile, RetentionPolicy
+from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile, RetentionPolicy
 from pgrecall.cli.memory_ids import resolve
 from pgrecall.core.statement import Statement
 from pgrecall.core.steps import Run
@@ -32,16 +32,17 @@ from pgrecall.errors import (
     UnknownName,
 )
 from pgrecall.execution.inspection import LAYOUTS, schema_missing
-from pgrecall.memories.listing import Ordering, page
+from pgrecall.memories.listing import Ordering, list_
 from pgrecall.ranking.composing import ranks
-from pgrecall.ranking.filters import Filters
+from pgrecall.ranking.filters import Filters, Part
+from pgrecall.ranking.passing import reads
 from pgrecall.ranking.question import Question
 from pgrecall.schema import REVISION, Layout, tables
 from pgrecall.scoring import signals
 from tests.calls import GOOD as METHODS
 from tests.calls import OF_NONE
 from tests.conftest import DIMENSIONS
-from tests.integration.support import NORTH, NOW
+from tests.integration.support import NORTH, NOW, at
 from tests.methods import NOWHERE, method
 
 ID = UUID(int=1)
@@ -239,53 +240,131 @@ NO_TEXT: list[Any] = [
     *(7, 1.5, True, b"tea", ["tea"], ("tea",), {"tea": 1}, object(), {"a", "b"}),
 ]
 Searches = list[tuple[dict[str, Any], type[InputError], str]]
-LISTS_OF_TEXTS = (
-    *("memory_types", "memory_natures", "content_types", "tiers", "tags", "all_tags", "entities"),
-    *("all_entities", "statuses", "components", "output_types", "domains", "categories", "loops"),
-)
 OPERANDS = {"$in": 1, "$nin": "ab", "$exists": 1, "$gt": None, "$lt": True, "$gte": [1]}
 LEAVING = (
     *("true) OR (true", "true) OR true -- ", "true /* ", "(true", "content = 'open", '"open'),
     *("true; DELETE FROM pgrecall.agent_memories", "content = $$x$$) OR (true"),
     r"content = E'\') OR (true --'",
 )
-METADATA: tuple[tuple[Any, str], ...] = (
-    ("n", r"JSON object.*str"),
-    ({"n": NAN}, "JSON"),
-    ({"n": "a\0"}, r"'n'.*NUL"),
-    *(({"n": {name: bad}}, rf"\{name} takes") for name, bad in OPERANDS.items()),
-)
-OF_COUNT: Searches = [
-    ({"colour": "red"}, UnknownName, r"colour.*memory_types.*where"),
-    *(({name: "sea"}, InputError, rf"{name}.*list.*str") for name in LISTS_OF_TEXTS),
-    *(({name: [1]}, InputError, rf"{name}.*text, got int") for name in LISTS_OF_TEXTS),
-    ({"tags": ["a\0b"]}, InputError, r"tags.*NUL.*position 1"),
-    ({"tiers": ["eternal"]}, UnknownName, r"eternal.*short, medium, long"),
-    ({"statuses": ["gone"]}, UnknownName, r"gone.*active"),
-    *(({"metadata": bad}, InputError, f"metadata.*{message}") for bad, message in METADATA),
+
+
+def deep_or(levels: int) -> dict[str, Any]:
+    """A filter with so many levels."""
+    nested: dict[str, Any] = {"tags": "a"}
+    for _ in range(levels - 1):
+        nested = {"$or": [nested]}
+    return nested
+
+
+ENDLESS: dict[str, Any] = {}
+ENDLESS["$not"] = ENDLESS
+EMPTY_LISTS: list[dict[str, Any]] = [
+    *({"tags": []}, {"tags": {"$all": []}}, {"memory_type": {"$nin": []}}, {"metadata.n": set()}),
+    *({"$and": []}, {"$or": []}, {"$not": []}, {"NOT": ()}),
+]
+EMPTY_MAPPINGS: list[dict[str, Any]] = [
+    *({"tags": {}}, {"metadata.n": {}}, {"$or": [{}]}, {"$or": [{"tags": "a"}, {}]}),
+    *({"$not": {}}, {"$and": [{"tags": "a"}, {}]}, {"$or": [{"$and": [{}]}]}),
+]
+OF_FILTER: list[tuple[Any, type[InputError], str]] = [
+    # Names
+    ({"colour": "red"}, UnknownName, "unknown key 'colour'.*columns of a memory, metadata.<path>"),
+    ({"tag": "a"}, UnknownName, r"'tag' \(did you mean tags\?\)"),
+    ({"memory_types": ["a"]}, UnknownName, r"did you mean memory_type\?"),
+    ({"provenance.componnt": "a"}, UnknownName, r"did you mean provenance\.component\?"),
+    ({"component": "a"}, UnknownName, "'component'"),
+    ({"agent_id; --": "a"}, UnknownName, "'agent_id; --'"),
+    ({"metadata": {"a": 1}}, InputError, r"name a key of metadata, as in metadata\.project"),
     *(
-        ({"metadata": {"n": {name: 1}}}, UnknownName, re.escape(repr(name)))
-        for name in ("$like", "$", "$GT", "$where", "$eq ")
+        ({bad: 1}, InputError, "1 to 31 keys")
+        for bad in ("metadata.", "metadata..a", "metadata.a.")
     ),
-    ({"metadata": {"n": {"$like": 1}}}, UnknownName, re.escape(", ".join(OPERATORS))),
+    ({".".join(["metadata", *"a" * 32]): 1}, InputError, "1 to 31 keys"),
+    ({"metadata." + "a" * 10_000: 1}, InputError, "10,000"),
+    *(({bad: 1}, InputError, "NUL|surrogate") for bad in ("metadata.\0", "metadata.\ud800")),
+    *(({bad: 1}, InputError, "key must be text") for bad in (7, None, ("a",))),
+    ({"$xor": [{"tags": "a"}]}, UnknownName, r"'\$xor' \(did you mean \$or\?\)"),
+    ({"importance": {"$gtt": 1}}, UnknownName, r"\$gtt.*did you mean \$gt"),
     *(
-        ({name: bad}, InputError, f"{name}.*{message}")
-        for name in ("created_after", "created_before", "as_of")
-        for bad, message in ((NAIVE, "time zone.*2026-06-01"), ("now", "datetime.*str"))
+        ({"metadata.n": {name: 1}}, UnknownName, re.escape(repr(name)))
+        for name in ("$", "$GT", "$where", "$eq ", "n", 7)
     ),
-    ({"min_trust": 1.1}, InputError, r"min_trust.*1\.1"),
-    ({"compliant": 1}, InputError, r"compliant.*1"),
-    ({"include_invalid": "no"}, InputError, r"include_invalid.*'no'"),
+    ({"metadata.n": {"a": 1}}, UnknownName, r"compare with an object, write \{'\$eq'"),
     *(
-        ({"where": bad}, InputError, f"where.*SQLAlchemy.*{kind}")
-        for bad, kind in (("true", "str"), (True, "bool"), (["true"], "str"))
+        ({name: {operator: "a"}}, InputError, rf"{name}: \{operator} does not apply; it takes")
+        for name, operator in (
+            *(("subject", "$match"), ("tags", "$like"), ("importance", "$ilike"), ("id", "$gt")),
+            *(("needs_review", "$lt"), ("memory_type", "$all"), ("embedding", "$eq")),
+        )
     ),
-    ({"where": text("content = :nope")}, InputError, r":nope has no value"),
-    *(({"text": bad}, InputError, r"^text ") for bad in NO_TEXT),
+    # Values
+    *(({"tags": bad}, InputError, "tags.* must be text, got int") for bad in (1, ["a", 1])),
+    ({"memory_type": ["a", None]}, InputError, r"memory_type: \$in must be text, got NoneType"),
+    *(({"subject": bad}, InputError, "NUL|surrogate") for bad in ("a\0", "\ud800")),
+    ({"subject": "x" * 10_001}, InputError, "10,000"),
+    ({"tier": "eternal"}, UnknownName, "eternal.*short, medium, long"),
+    ({"status": ["active", "gone"]}, UnknownName, "gone.*active"),
+    ({"trust_curve": "cubic"}, UnknownName, "cubic.*hyperbolic"),
+    *(({"importance": bad}, InputError, "importance") for bad in (NAN, INF, 10**400, "1", True)),
+    *(({"retrieval_count": {"$gt": bad}}, InputError, "retrieval_count") for bad in (NAN, "1")),
+    ({"metadata.n": {"$gt": NAN}}, InputError, "JSON"),
+    *(({"metadata.n": bad}, InputError, "JSON|NUL") for bad in (10**5_000, b"a", 1j, "a\0")),
     *(
-        ({"where": [literal_column("true"), kind(raw)]}, InputError, "close its own brackets")
+        ({"created_at": {"$gte": bad}}, InputError, f"created_at: .gte.*{message}")
+        for bad, message in (
+            *((NAIVE, "time zone.*2026-06-01"), ("now", "takes a time such as"), (5, "datetime")),
+            *((None, "takes a time"), ("infinity", "takes a time such as")),
+        )
+    ),
+    ({"id": "7"}, InputError, "UUID.*'7'"),
+    ({"provenance.constitutional_compliance": 1}, InputError, "compliance.*1"),
+    *(
+        ({"metadata.n": {name: bad}}, InputError, rf"metadata.n: \{name} ")
+        for name, bad in OPERANDS.items()
+    ),
+    *(
+        ({"importance": {"$between": bad}}, InputError, r"\$between takes")
+        for bad in (1, [1], [1, 2, 3])
+    ),
+    *(
+        ({name: {operator: "a\\"}}, InputError, "must not end with a backslash")
+        for name in ("content", "metadata.n")
+        for operator in ("$like", "$ilike")
+    ),
+    *(({"content": {"$match": bad}}, InputError, r"content: \$match ") for bad in NO_TEXT),
+    ({"similarity": {"$exists": 1}}, InputError, "similarity.*1"),
+    # Everything passes, or too much is asked
+    *((bad, InputError, "empty list") for bad in EMPTY_LISTS),
+    *((bad, InputError, "empty mapping, which all memories pass") for bad in EMPTY_MAPPINGS),
+    *((bad, InputError, "nested more than 8") for bad in (deep_or(9), deep_or(5_000), ENDLESS)),
+    ({"$or": [{"tags": "a"}] * 201}, InputError, "at most 200 conditions"),
+    ({"importance": {"$between": [0, 1]}, "$or": [{"tags": "a"}] * 199}, InputError, "at most 200"),
+    ({"tags": [f"{n}" for n in range(1_001)]}, InputError, "at most 1,000 values, got 1,001"),
+    ({"metadata.n": {"$in": [*range(1_001)]}}, InputError, "at most 1,000 values"),
+    ({"metadata.n": {"$eq": deep(32)}}, InputError, "32 levels"),
+    # Kinds
+    *((bad, InputError, "filter must be a mapping") for bad in ("true", True, ["true"], 7)),
+    *(({"$or": bad}, InputError, r"\$or takes a list") for bad in ("a", {"tags": "a"}, 7)),
+    ({"$or": ["a"]}, InputError, r"\$or takes mappings, got str"),
+    ({"$and": ["a"]}, InputError, "must be a mapping, got str"),
+    *(
+        ({group: [literal_column("true")]}, InputError, "alone or below.*or_.. and not_")
+        for group in ("$or", "$not")
+    ),
+    (text("content = :nope"), InputError, ":nope has no value"),
+    *(
+        ({"$and": [literal_column("true"), kind(raw)]}, InputError, "close its own brackets")
         for kind in (text, literal_column)
         for raw in LEAVING
+    ),
+]
+OF_COUNT: Searches = [
+    ({"colour": "red"}, UnknownName, r"colour.*filter.*include_inactive"),
+    *(({"filter": bad}, error, message) for bad, error, message in OF_FILTER),
+    ({"include_inactive": "no"}, InputError, r"include_inactive.*'no'"),
+    *(
+        ({"as_of": bad}, InputError, f"as_of.*{message}")
+        for bad, message in ((NAIVE, "time zone.*2026-06-01"), ("now", "datetime.*str"))
     ),
 ]
 PERIODS: tuple[tuple[Any, str], ...] = (
@@ -308,11 +387,10 @@ SEARCHES: Searches = [
     ({"weights": [1.0]}, InputError, r"weights.*list"),
     ({"profile": "six_factor"}, UnknownName, r"six_factor.*five_factor"),
     ({"profile": 5}, InputError, r"profile.*int"),
-    ({"limit": 5}, UnknownName, r"limit.*memory_types"),
+    ({"limit": 5}, UnknownName, r"limit.*include_inactive"),
     *(({"period": bad}, InputError, f"period {message}") for bad, message in PERIODS),
     ({"period": "always"}, UnknownName, r"period must be 'auto'.*'always'"),
     *(({"min_score": bad}, InputError, f"min_score.*{bad}") for bad in (1.1, NAN)),
-    ({"min_similarity": -1.1}, InputError, r"min_similarity.*-1 and 1.*-1\.1"),
     ({"min_relevance": True}, InputError, r"min_relevance.*bool"),
     ({"entities": [f"{n}" for n in range(33)]}, InputError, r"at most 32, got 33"),
     ({"touch": "no"}, InputError, r"touch.*'no'"),
@@ -329,6 +407,44 @@ def test_a_search_that_cannot_be_made_is_refused(repo: MemoryRepository) -> None
         refuses(partial(repo.count, "a", **arguments), message, error)
 
 
+NO_QUERY: dict[str, Any] = {"filter": {"$or": [{"tags": "a"}, {"similarity": {"$gte": 0.5}}]}}
+
+
+def test_every_read_refuses_a_filter_and_one_by_similarity_needs_a_vector(
+    repo: MemoryRepository,
+) -> None:
+    every: dict[str, Callable[..., Any]] = {
+        "search": partial(repo.search, "a", None, keywords="tea"),
+        "search_many": partial(repo.search_many, "a", [None], keywords="tea"),
+        "context": partial(repo.context, "a", None, keywords="tea"),
+        "explain": partial(repo.explain, "a", ID, None, keywords="tea"),
+        "plan": partial(repo.plan, "a", None, keywords="tea"),
+        "list": partial(repo.list, "a"),
+        "count": partial(repo.count, "a"),
+        "delete": partial(repo.delete, "a"),
+        "export": partial(repo.transfer.export, lambda lines: None, agent_id="a"),
+    }
+    for read in every.values():
+        refuses(partial(read, **NO_QUERY), r"similarity needs a query")
+        refuses(partial(read, filter={"tag": "a"}), "did you mean tags", UnknownName)
+    evaluate, tune = repo.evaluation.evaluate, repo.evaluation.tune
+    judged = [JudgedQuery(at(n), [ID], keywords="tea") for n in range(10)]
+    for read in (partial(evaluate, "a", judged), partial(tune, "a", judged)):
+        refuses(partial(read, filter={"tag": "a"}), "did you mean tags", UnknownName)
+    refuses(partial(evaluate, "a", judged, **NO_QUERY), r"similarity takes \$gte alone")
+    refuses(partial(tune, "a", judged, **NO_QUERY), "tune takes no similarity")
+    without = [JudgedQuery(None, [ID], keywords="tea")]
+    least = {"similarity": {"$gte": 0.5}}
+    refuses(partial(evaluate, "a", without, filter=least), "needs a vector or")
+
+
+def test_what_would_delete_everything_is_refused(repo: MemoryRepository) -> None:
+    further: list[dict[str, Any]] = [{}, {"include_inactive": True}, {"dry_run": True}]
+    nothing: list[Any] = [{}, None, {"$and": [{"$and": [{}]}]}]
+    for given, asked in product(further, nothing):
+        refuses(partial(repo.delete, "a", filter=asked, **given), "leaves something out|empty")
+
+
 def test_no_parameter_of_a_condition_replaces_one_of_a_search() -> None:
     of_each = {"recency": {"half_life": 1.0}}
     kinds = signals.KINDS.items()
@@ -337,36 +453,50 @@ def test_no_parameter_of_a_condition_replaces_one_of_a_search() -> None:
     )
     moment = NOW - timedelta(days=1)
     asked: dict[str, Any] = {"keywords": "text", "period": (moment, NOW), "teams": ["b"]}
-    asked |= dict.fromkeys(("min_relevance", "min_similarity"), 0.1)
+    asked |= {"min_relevance": 0.1, "filter": EACH_KIND}
     asked |= {"profile": every, "surrounding_turns": 1, "as_of": NOW}
     question = Question.of(tables(), "a", NORTH, k=1, arguments=asked)  # type: ignore[arg-type]
     search = replace(question.search, query=Vector(NORTH))
 
-    def searched(where: tuple[Any, ...]) -> Run:
-        filters = replace(search.filters, where=where)
+    def searched(conditions: tuple[Part, ...]) -> Run:
+        filters = replace(search.filters, parts=(*conditions, *search.filters.parts))
         return ranks(tables(), "search", replace(search, filters=filters))
 
-    assert keeps_its_values(searched) > 20
+    assert keeps_its_values(searched, "where_1_") > 20
 
 
 def test_no_parameter_of_a_condition_replaces_one_of_a_list() -> None:
-    filters = Filters.of({"metadata": {"a": 1, "b.c": 2}, "min_trust": 0.1, "text": "a"})
-    order = Ordering.of(["importance", "-retrieval_count"])
-    given: dict[str, Any] = {"last": (0.5, 1, ID), "limit": 1, "as_of": NOW, "embedding": False}
+    conditions = {name: one for name, one in EACH_KIND.items() if name != "similarity"}
+    filters = Filters.of({"filter": conditions})
+    order = Ordering.of(["importance", "-retrieval_count"]).names
+    last: dict[str, Any] = {"last_0": 0.5, "last_1": 1, "last_2": ID}
+    given: dict[str, Any] = {"owner_id": "a", "limit": 1, "as_of": NOW, **last}
 
-    def listed(where: tuple[Any, ...]) -> Run:
-        return page(tables(), "a", replace(filters, where=where), order, **given)
+    def listed(conditions: tuple[Part, ...]) -> Run:
+        chosen = replace(filters, parts=(*conditions, *filters.parts))
+        return reads(tables(), list_, chosen, order, (False,) * 3, False, **given)
 
-    assert keeps_its_values(listed) > 10
+    assert keeps_its_values(listed, "where_0_") > 10
 
 
-def keeps_its_values(run: Callable[[tuple[Any, ...]], Run]) -> int:
+EACH_KIND: dict[str, Any] = {
+    "metadata.a": 1,
+    "metadata.b.c": {"$gt": 2},
+    "decayed_trust": {"$gte": 0.1},
+    "content": {"$match": "a"},
+    "similarity": {"$gte": 0.1},
+    "tags": ["a"],
+}
+
+
+def keeps_its_values(run: Callable[[tuple[Part, ...]], Run], prefix: str) -> int:
     """How many parameters the statement has, of which a caller's of the same name replaces none."""
     ours = run(())
     assert isinstance(ours.statement, Statement)
     for name in ours.statement.types:
-        where = text(f"content = :{name}").bindparams(**{name: "mine"})
-        assert run((where,)).parameters == {**ours.parameters, f"where_1_{name}": "mine"}
+        condition = text(f"content = :{name}").bindparams(**{name: "mine"})
+        found = run((Part("filter", condition, condition),)).parameters
+        assert found == {**ours.parameters, f"{prefix}{name}": "mine"}
     return len(ours.statement.types)
 
 
@@ -495,19 +625,17 @@ def test_a_policy_that_makes_no_sense_is_refused() -> None:
 
 ANSWERS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     *((NOWHERE.search, {name: 3}, r"did you mean k\?") for name in ("limit", "top_k")),
-    (NOWHERE.search, {"filter": {}}, r"did you mean metadata\?"),
-    (NOWHERE.search, {"fliter": {}}, r"did you mean metadata\?"),
+    *((NOWHERE.search, {name: {}}, r"did you mean filter\?") for name in ("where", "fliter")),
     (NOWHERE.search, {"user_id": "b"}, r"did you mean agent_id\?"),
-    (NOWHERE.search, {"tag": ["x"]}, r"did you mean tags\?"),
-    (NOWHERE.search, {"min_trsut": 1}, r"did you mean min_trust\?"),
+    (NOWHERE.search, {"include_inactiv": True}, r"did you mean include_inactive\?"),
     *(
         (NOWHERE.search, {name: [1.0]}, r"did you mean query\?")
         for name in ("embedding", "vector", "query_embedding", "question")
     ),
     (NOWHERE.search, {"profile": "hybird"}, r"did you mean hybrid\?"),
     # What another method takes is not meant.
-    (NOWHERE.count, {"vector": [1.0]}, "unknown filter vector; the filters are"),
-    (NOWHERE.list, {"top_k": 3}, "unknown filter top_k; the filters are"),
+    (NOWHERE.count, {"vector": [1.0]}, "unknown argument vector; besides"),
+    (NOWHERE.list, {"top_k": 3}, "unknown argument top_k; besides"),
 ]
 
 

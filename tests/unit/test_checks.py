@@ -14,13 +14,15 @@ from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.filters import FilterArguments
 
 CONCEPTS = Path(__file__).parents[2] / "docs" / "concepts.md"
+MOST_KEYS = limits.MAX_DEPTH - 1
+"""Of a path, behind metadata."""
 LIMITS = {
     "an id of an agent": [limits.MAX_NAME_LENGTH],
     "a subject": [limits.MAX_TEXT_LENGTH],
     "the text of a query": [limits.MAX_QUERY_LENGTH, limits.MAX_FILTER_TEXT],
     "tags": [limits.MAX_VALUES],
     "metadata": [limits.MAX_METADATA, limits.MAX_DEPTH],
-    "a filter on metadata": [limits.MAX_COMPARISONS, limits.MAX_VALUES, limits.MAX_DEPTH],
+    "a filter": [limits.MAX_CONDITIONS, limits.MAX_FILTER_DEPTH, MOST_KEYS],
     "`k`": [K.most, limits.MAX_CONSIDERED],
     "entities of a query": [limits.MAX_QUERY_ENTITIES],
     "turns around a hit": [limits.MAX_SURROUNDING_TURNS],

@@ -36,6 +36,7 @@ from pgrecall.evaluation.results import Evaluation
 from pgrecall.evaluation.tuned import Tuning
 from pgrecall.evaluation.weight_search import Space, searched
 from pgrecall.ranking.default_profile import default_profile
+from pgrecall.ranking.filter_keys import SIMILARITY
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import require_words
 from pgrecall.schema import Tables
@@ -89,6 +90,8 @@ def tune(
     reporting = Reporting("tune", on_progress)
     reranker = yield from reranker_of(rerank, named)
     chosen = Filters.of(filters)
+    if SIMILARITY in chosen.reads:
+        raise InputError("filter: tune takes no similarity")
     checked = answered((yield from with_vectors(named)))
     _require_enough(checked, different=True)
     folded = folds_of(checked, folds, seed)
