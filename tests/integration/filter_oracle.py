@@ -42,16 +42,18 @@ def _entry(key: str, value: Any, row: Row) -> bool:
         value = {"$in": value}
     elif not isinstance(value, dict):
         value = {"$eq": value}
-    found = row[key] if key in row else _at(row["metadata"], key.split(".")[1:])
+    found = row[key] if key in row else at(row["metadata"], key.removeprefix("metadata."))
     return all(_meets(key, found, operator, operand) for operator, operand in value.items())
 
 
-def _at(value: Any, path: Sequence[str]) -> Any:
-    for step in path:
-        if isinstance(value, dict) and step in value:
-            value = value[step]
-        elif isinstance(value, list) and -len(value) <= int(step) < len(value):
-            value = value[int(step)]
+def at(value: Any, path: str) -> Any:
+    """The value that a path leads to; a backslash makes a dot a part of a key."""
+    for step in re.split(r"(?<!\\)\.", path):
+        key = step.replace("\\.", ".")
+        if isinstance(value, dict) and key in value:
+            value = value[key]
+        elif isinstance(value, list) and -len(value) <= int(key) < len(value):
+            value = value[int(key)]
         else:
             return MISSING
     return value
@@ -190,7 +192,7 @@ ORDERED: Final = ("$gt", "$gte", "$lt", "$lte", "$between")
 ALIKE: Final = ("$like", "$ilike")
 OPERATORS: Final[Mapping[str, Sequence[str]]] = {
     "text": (*SAME, *AMONG, *ORDERED, *ALIKE, "$exists"),
-    "words": (*SAME, *AMONG, *ALIKE, "$exists"),  # how spaces and capitals are sorted depends
+    "unsorted": (*SAME, *AMONG, *ALIKE, "$exists"),
     "float8": (*SAME, *AMONG, *ORDERED, *ORDERED, "$exists"),
     "integer": (*SAME, *AMONG, *ORDERED, "$exists"),
     "timestamptz": (*SAME, *AMONG, *ORDERED, "$exists"),
@@ -204,7 +206,10 @@ GROUPS: Final = ("$and", "$or", "$not", "AND", "OR", "NOT")
 PATHS: Final = (
     *("project", "priority", "done", "nothing", "any", "user", "user.age", "user.name"),
     *("user.scores", "user.scores.0", "user.scores.-1", "user.deep.x", "list", "list.1", "absent"),
+    *("app\\.version", (ODD := 'it\'s "%s" :x %(y)s')),
 )
+UNSORTED: Final = ("content", f"metadata.{ODD}")
+"""Their texts have signs, capitals and spaces, which servers sort in different ways."""
 MATCHES: Final = (
     *("lamp", "lamp boat", "lamp or boat", "-lamp", "boat -lamp", '"lamp boat"', "river or -boat"),
     *('-"boat river"', "garden river lamp", "lamp -boat or garden", "nowhere", "-nowhere"),
@@ -252,7 +257,7 @@ class Filters:
         if type_ != "vector" and dice.maybe(0.2):
             several = dice.maybe(0.4)
             return [self._value(key), self._value(key)] if several else self._plain(key)
-        known = OPERATORS["words" if key == "content" else type_]
+        known = OPERATORS["unsorted" if key in UNSORTED else type_]
         operators = [dice.pick(known) for _ in range(1 if dice.maybe(0.8) else 2)]
         return {one: self._operand(key, one) for one in dict.fromkeys(operators)}
 

@@ -129,6 +129,8 @@ def new_metadata(dice: Dice) -> dict[str, Any]:
             "scores": dice.pick([[1], [2, 1], [], ["x", 2]]),
             "deep": dice.pick([{"x": 1}, {"x": [1]}, {"y": None}, 3]),
         },
+        "app.version": dice.pick(["4.19", 5]),
+        filter_oracle.ODD: dice.pick([1, "it's", "%(y)s", ":x", '"']),
         "list": dice.pick([["a", "b"], ["b"], [1, 2, 3], "a"]),
     }
     return {name: value for name, value in values.items() if dice.maybe(0.7)}
@@ -210,7 +212,7 @@ def pool_of(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
     pool["entities"] += [*ALIASES, "The Firm", "ANNIE"]
     pool["metadata"] = [True, False, 0, 1, 2.5, "", "1", "x"]
     for path in PATHS:
-        values = [filter_oracle._at(row["metadata"], path.split(".")) for row in rows]
+        values = [filter_oracle.at(row["metadata"], path) for row in rows]
         pool[f"metadata.{path}"] = [one for one in values if one is not filter_oracle.MISSING]
     return pool
 
