@@ -6,18 +6,14 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
-from functools import lru_cache
 from inspect import iscoroutine, iscoroutinefunction
 from typing import Any, Unpack
 from uuid import UUID
-
-from sqlalchemy import ARRAY, Text, Uuid, any_, bindparam, select
 
 from pgrecall.core import checks
 from pgrecall.core.checks import K
 from pgrecall.core.quoting import shortened
 from pgrecall.core.rerankers import Rerank, Reranker
-from pgrecall.core.statement import Statement
 from pgrecall.core.steps import READS_TOGETHER, Operation, Run, needs
 from pgrecall.core.validation import (
     in_list,
@@ -25,7 +21,6 @@ from pgrecall.core.validation import (
     require_count,
 )
 from pgrecall.errors import InputError
-from pgrecall.evaluation.batches import Asked
 from pgrecall.evaluation.bootstrap import intervals
 from pgrecall.evaluation.checked_query import (
     CheckedQuery,
@@ -36,7 +31,7 @@ from pgrecall.evaluation.checked_query import (
     searched_owners,
     with_vectors,
 )
-from pgrecall.evaluation.ranks import metrics, ranks, rerank_ranks, reranker_of
+from pgrecall.evaluation.ranks import Ranks, existing, metrics, ranks, rerank_ranks, reranker_of
 from pgrecall.evaluation.relevance_thresholds import evaluate_floors
 from pgrecall.evaluation.results import (
     FEWEST_OWNERS,
@@ -46,8 +41,10 @@ from pgrecall.evaluation.results import (
     ProfileEvaluation,
     Scores,
 )
+from pgrecall.evaluation.scored import Asked
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.default_profile import default_profile
+from pgrecall.ranking.filter_keys import SIMILARITY
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import require_words
 from pgrecall.schema import Tables
@@ -140,9 +137,6 @@ def evaluate(
     Raises InputError and its children; the error names the query, counted from 0.
     """
     thresholds = checks.checked(SearchArguments, {"as_of": as_of, "min_score": min_score})
-    floors: dict[str, float] = {
-        name: thresholds[name] for name in ("min_score",) if name in thresholds
-    }
     checked = prepared(tables, queries, agent_id, agents, teams, period, timezone, as_of)
     named = () if profiles is None else tuple(map(checked_profile, _several(profiles)))
     k = K("k", k)
@@ -150,16 +144,14 @@ def evaluate(
     reporting = Reporting("evaluate", on_progress)
     reranker = yield from reranker_of(rerank, checked)
     chosen = Filters.of(filters)
-    chosen, least_similarity = chosen.without_similarity()
-    if least_similarity is not None:
-        floors["min_similarity"] = least_similarity
-        if any(query.query is None for query in checked):
-            raise InputError("filter: similarity needs a vector or a text in every query")
+    if SIMILARITY in chosen.reads and any(query.query is None for query in checked):
+        raise InputError("filter: similarity needs a vector or a text in every query")
     answered(checked)
     checked = yield from with_vectors(checked)
     ranked = named or ((yield from default_profile(tables)),)
     yield from require_words(tables, chosen)
-    context = Asked(tables, teams, chosen, as_of, floors, reranker)
+    least = thresholds.get("min_score")
+    context = Asked(tables, teams, chosen, as_of, least, reranker)
     evaluation = yield from measured(context, answered(checked), ranked, k, seed, reporting)
     if all(query.relevant for query in checked):
         return evaluation
@@ -178,14 +170,15 @@ def measured(
     rerank, not_reranked = context.rerank, None
     compared = (*profiles, *baselines(profiles, checked, with_first=rerank is not None))
     reporting.of = len(checked) * (1 + (rerank is not None))
-    # Nobody waits to hear of a part: then all queries of a moment are one statement.
-    most = None if reporting.on_progress is None else REPORTED_TOGETHER
-    batches = yield from context.batches(checked, compared, most=most)
-    ranking = yield from ranks(context.tables, batches, reporting.add)
+    ranking: list[list[Ranks]] = []
+    for query in checked:
+        ranking.append((yield from ranks(context, query, compared)))
+        reporting.add()
     if rerank is not None:
-        not_reranked = yield from rerank_ranks(
-            context.tables, batches, rerank, checked, len(profiles), ranking, reporting.add
-        )
+        not_reranked = 0
+        for query, known in zip(checked, ranking, strict=True):
+            not_reranked += yield from rerank_ranks(context, rerank, query, profiles, known)
+            reporting.add()
     values = [
         [metrics(query.relevant, ranking[n][place], k) for n, query in enumerate(checked)]
         for place in range(len(compared))
@@ -206,19 +199,10 @@ def count_missing(context: Asked, checked: Sequence[CheckedQuery]) -> Operation[
         judged = [id_ for number in numbers for id_ in checked[number].relevant]
         owners = searched_owners(tables, checked[numbers[0]], context.teams)
         ids = list(set(judged))
-        rows = yield Run(_existing(tables), {"all_owners": owners, "ids": ids})
+        rows = yield Run(existing(tables), {"all_owners": owners, "ids": ids})
         there = {row.id for row in rows}
         missing += sum(id_ not in there for id_ in judged)
     return missing
-
-
-@lru_cache
-def _existing(tables: Tables) -> Statement:
-    """Those of some `ids` that are memories of `all_owners`, on any node."""
-    m = tables.memories.c
-    owned = m.agent_id == any_(bindparam("all_owners", type_=ARRAY(Text)))
-    named = m.id == any_(bindparam("ids", type_=ARRAY(Uuid)))
-    return Statement.of("existing", select(m.id).where(owned, named))
 
 
 def baselines(

@@ -13,13 +13,15 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pgrecall.core.steps import Operation
-from pgrecall.evaluation.batches import Asked, Batch, Values
 from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.ranks import ideal
+from pgrecall.evaluation.scored import Asked, Scored, ask
 from pgrecall.evaluation.weight_search import Weights
-from pgrecall.scoring import expression
 from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.score import call, factor, has_value, number, signal_expression
 from pgrecall.scoring.signals import Keyword
+from pgrecall.search.matched import compiled
+from pgrecall.search.statements import Shape, rows_of
 
 MAX_PAIRS = 30_000
 """The most pairs of query and memory. A candidate takes about a quarter of a microsecond a pair."""
@@ -120,36 +122,59 @@ def drawn(context: Asked, checked: Sequence[CheckedQuery], profile: Profile) -> 
     """Reads the pairs of the queries: their relevant memories and the strongest others."""
     most = max(MAX_PAIRS // len(checked), FEWEST_PAIRS)
     limits = {"most_by_start": most // 2, "most_by_other": most // 6}
-    rows: list[list[Any]] = [[] for _ in checked]
-    for batch in (yield from context.batches(checked, [profile])):
-        for row in (yield batch.run(context.tables, "draw", _places, **limits)):
-            rows[row[0]].append(row[1:])
-    return _pairs(checked, [sorted(its) for its in rows], len(profile.signals))
+    names = [signal.name for signal in profile.signals]
+    found: list[list[list[Any]]] = []
+    for query in checked:
+        [search] = yield from context.searches(query, [profile])
+        judged = {"judged": [*query.relevant], **limits}
+        rows = yield from ask(context, "draw", [search], _columns, _drawn, **judged)
+        has = search.profile.weights
+        found.append(
+            sorted(
+                [row.id, *(getattr(row, f"its_{one}") if one in has else 0.0 for one in names)]
+                for row in rows
+            )
+        )
+    return _pairs(checked, found, len(names))
 
 
-def _places(values: Values, batch: Batch) -> dict[str, str]:
-    """The texts that stand in the statement: the value of each signal."""
-    [start] = batch.profiles
+def _columns(shape: Shape, scored: Sequence[Scored]) -> dict[str, str]:
+    """The value of each signal, the cosine, the share of words, and the sum of all values."""
+    rows, [one] = rows_of(shape), scored
     # A decay multiplies the sum, so it may multiply each part.
-    times = "{}"
-    if start.decay is not None:
-        times = expression.decayed("{}", values.known(expression.factor(start.decay)))
-    its = {
-        f"its_{number}": times.format(values.signal(one))
-        for number, one in enumerate(start.signals)
+    decay = one.shape.decay
+    times = None if decay is None else factor(decay, rows)
+    values = {}
+    words = similarity = rows.text("similarity")
+    for signal in one.shape.signals:
+        value = signal_expression(signal, rows) if has_value(signal, rows) else number(0)
+        if times is not None:
+            value = call(rows, "decayed", value, times)
+        values[f"its_{signal.name}"] = compiled(value)
+        if isinstance(signal, Keyword):
+            words = compiled(signal_expression(signal, rows))
+    total = " + ".join(values.values())
+    return {**values, "nearness": similarity, "words": words, "total": total}
+
+
+def _drawn(scored: Sequence[Scored], has_least: bool) -> str:
+    """The judged memories and the strongest others, since sensible weights rank one of these first:
+    half of them by the present profile, half by other weights."""
+    [one] = scored
+    names = ", ".join(f"scored.its_{signal.name}" for signal in one.shape.signals)
+    best = {
+        f"score_{one.place} DESC NULLS LAST": ":most_by_start",
+        "nearness DESC NULLS LAST": ":most_by_other",
+        "words DESC NULLS LAST": ":most_by_other",
+        "total DESC": ":most_by_other",
     }
-    words = start.find(Keyword)
-    columns = {
-        **its,
-        "start": batch.score(values, 0, start),
-        "nearness": "compared.similarity",
-        "words": "compared.similarity" if words is None else values.signal(words),
-        "total": " + ".join(its.values()),
-    }
-    return {
-        "scores": ", ".join(f"{text} AS {name}" for name, text in columns.items()),
-        "drawn": ", ".join(f"scored.{name}" for name in its),
-    }
+    parts = (
+        f"(SELECT scored.id FROM scored ORDER BY scored.{order}, scored.id LIMIT {most}::integer)"  # noqa: S608  ours
+        for order, most in best.items()
+    )
+    return f"""SELECT scored.id, {names}
+  FROM scored
+  JOIN ({" UNION ".join(parts)} UNION SELECT unnest(:judged::uuid[])) best ON best.id = scored.id"""  # noqa: S608  ours
 
 
 def _pairs(checked: Sequence[CheckedQuery], rows: Sequence[Sequence[Any]], signals: int) -> Pairs:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
 from uuid import UUID
 
+from sqlalchemy import ARRAY, Text, Uuid, any_, bindparam, select
+
 from pgrecall.core.rerankers import Rerank, Reranker, judged_text
-from pgrecall.core.steps import Operation
+from pgrecall.core.statement import Statement
+from pgrecall.core.steps import Operation, Run
 from pgrecall.errors import InputError
-from pgrecall.evaluation.batches import Batch, Values
 from pgrecall.evaluation.checked_query import CheckedQuery
+from pgrecall.evaluation.scored import Asked, Scored, ask
 from pgrecall.schema import Tables
+from pgrecall.scoring.profile import Profile
 from pgrecall.search.reordering import chosen, judge, order_by
+from pgrecall.search.statements import Shape
 
 Id = TypeVar("Id", bound=Hashable)
 Ranks = dict[UUID, int]
@@ -21,37 +27,44 @@ Ranks = dict[UUID, int]
 
 
 def ranks(
-    tables: Tables,
-    batches: Sequence[Batch],
-    ranked: Callable[[int], object] = lambda queries: None,
-) -> Operation[dict[int, list[Ranks]]]:
-    """The ranks of each query, by its number, for each profile. `ranked` is called after each batch
-    with the number of its queries."""
-    ranks_by_query: dict[int, list[Ranks]] = {}
-    for batch in batches:
-        for number in batch.queries:
-            ranks_by_query[number] = [{} for _ in batch.profiles]
-        for row in (yield batch.run(tables, "ranks", _places)):
-            for its, rank in zip(ranks_by_query[row.number], row[2:], strict=True):
-                if rank is not None:
-                    # If two owners have a memory of one id, the better rank counts.
-                    its[row.id] = min(its.get(row.id, rank), rank)
-        ranked(len(batch.queries))
-    return ranks_by_query
+    asked: Asked,
+    query: CheckedQuery,
+    profiles: Sequence[Profile],
+) -> Operation[list[Ranks]]:
+    """The ranks of a query by each profile."""
+    searches = yield from asked.searches(query, profiles)
+    found: list[Ranks] = [{} for _ in profiles]
+    judged = {"judged": [*query.relevant]}
+    for row in (yield from ask(asked, "ranks", searches, no_more, _ranks, **judged)):
+        for name, rank in row._asdict().items():
+            if name.startswith("rank_") and rank is not None:
+                # If two agents have a memory of one id, the better rank counts.
+                its = found[int(name.removeprefix("rank_"))]
+                its[row.id] = min(its.get(row.id, rank), rank)
+    return found
 
 
-def _places(values: Values, batch: Batch) -> dict[str, str]:
-    scores, columns = [], []
-    for number, profile in enumerate(batch.profiles):
-        scores.append(f"{batch.score(values, number, profile)} AS score_{number}")
-        its, is_ranked = f"wanted.score_{number}", f"wanted.score_{number} IS NOT NULL"
-        if batch.search.min_score is not None:
-            is_ranked = f"{its} >= :min_score::float8"
-        before = f"({its}, scored.id) < (scored.score_{number}, wanted.id)"
+def no_more(shape: Shape, scored: Sequence[Scored]) -> dict[str, str]:
+    """No columns besides the scores."""
+    return {}
+
+
+def _ranks(scored: Sequence[Scored], has_least: bool) -> str:
+    """A rank is 1 and the number of memories before it, best first, ties by id; NULL if it is not
+    ranked."""
+    columns = []
+    for place in (one.place for one in scored):
+        is_ranked = f"wanted.score_{place} IS NOT NULL"
+        if has_least:
+            is_ranked = f"wanted.score_{place} >= :min_score::float8"
+        before = f"(wanted.score_{place}, scored.id) < (scored.score_{place}, wanted.id)"
         columns.append(
-            f"CASE WHEN {is_ranked} THEN 1 + count(*) FILTER (WHERE {before}) END AS rank_{number}"
+            f"CASE WHEN {is_ranked} THEN 1 + count(*) FILTER (WHERE {before}) END AS rank_{place}"
         )
-    return {"scores": ", ".join(scores), "ranks": ", ".join(columns)}
+    return f"""SELECT wanted.id, counted.*
+  FROM scored wanted
+ CROSS JOIN LATERAL (SELECT {", ".join(columns)} FROM scored) counted
+ WHERE wanted.id = ANY (:judged::uuid[])"""  # noqa: S608  ours
 
 
 def metrics(gains: Mapping[Id, float], ranks: Mapping[Id, int], k: int) -> dict[str, float]:
@@ -90,49 +103,58 @@ def _text(query: CheckedQuery) -> str:
 
 
 def rerank_ranks(
-    tables: Tables,
-    batches: Sequence[Batch],
+    asked: Asked,
     rerank: Rerank,
-    checked: Sequence[CheckedQuery],
-    profiles: int,
-    ranking: Mapping[int, list[Ranks]],
-    ranked: Callable[[int], object] = lambda queries: None,
+    query: CheckedQuery,
+    profiles: Sequence[Profile],
+    ranking: list[Ranks],
 ) -> Operation[int]:
-    """Changes the ranks by the first profiles, of this number, to those by the reranker, and counts
-    for how many queries and profiles the order by score stands. `ranked` is as in `ranks`."""
+    """Changes the ranks by these first profiles to those by the reranker, and counts for how many
+    of them the order by score stands."""
+    searches = yield from asked.searches(query, profiles)
+    firsts: dict[int, list[Any]] = {place: [] for place, _ in enumerate(profiles)}
+    rows = yield from ask(asked, "firsts", searches, no_more, _firsts, top=rerank.top)
+    for row in rows:
+        firsts[row.profile].append(row)
+    owners = [searches[0].agent_id, *searches[0].teams]
+    ids = list({row.id for row in rows})
+    contents = {
+        (row.agent_id, row.id): row.content
+        for row in (yield Run(existing(asked.tables), {"all_owners": owners, "ids": ids}))
+    }
     stands = 0
-    for batch in batches:
-        firsts: dict[tuple[int, int], list[Any]] = {}
-        for row in (yield batch.run(tables, "firsts", _firsts(profiles), top=rerank.top)):
-            firsts.setdefault((row.number, row.profile), []).append(row)
-        for (number, profile), rows in firsts.items():
-            contents = [row.content for row in rows]
-            done = yield from judge(rerank, _text(checked[number]), contents)
-            stands += done.values is None
-            order = {former: rank for rank, former in enumerate(order_by(done), start=1)}
-            ranks, seen = ranking[number][profile], Ranks()
-            for former, rank in order.items():
-                id_ = rows[former].id
-                if id_ in ranks:  # of two owners' memories of one id the better rank counts
-                    seen[id_] = min(seen.get(id_, rank), rank)
-            ranks.update(seen)
-        ranked(len(batch.queries))
+    for place, its in firsts.items():
+        texts = [contents.get((row.agent_id, row.id), "") for row in its]
+        done = yield from judge(rerank, _text(query), texts)
+        stands += done.values is None
+        order = {former: rank for rank, former in enumerate(order_by(done), start=1)}
+        seen = Ranks()
+        for former, rank in order.items():
+            id_ = its[former].id
+            if id_ in ranking[place]:  # of two agents' memories of one id the better rank counts
+                seen[id_] = min(seen.get(id_, rank), rank)
+        ranking[place].update(seen)
     return stands
 
 
-def _firsts(profiles: int) -> Any:
-    """The places of the statement: the best by each of the first profiles."""
+def _firsts(scored: Sequence[Scored], has_least: bool) -> str:
+    """The best by each profile, best first, ties by id."""
+    parts = []
+    for place in (one.place for one in scored):
+        score = f"scored.score_{place}"
+        ranked = f"{score} >= :min_score::float8" if has_least else f"{score} IS NOT NULL"
+        parts.append(
+            f"(SELECT {place} AS profile, scored.agent_id, scored.id, {score} AS score"  # noqa: S608  ours
+            f" FROM scored WHERE {ranked}"
+            f" ORDER BY {score} DESC, scored.id LIMIT :top::integer)"
+        )
+    return f"{' UNION ALL '.join(parts)} ORDER BY profile, score DESC, id"
 
-    def places(values: Values, batch: Batch) -> dict[str, str]:
-        scores, firsts = ["compared.agent_id AS owner_id"], []
-        for number, profile in enumerate(batch.profiles[:profiles]):
-            its = f"scored.score_{number}"
-            scores.append(f"{batch.score(values, number, profile)} AS score_{number}")
-            floor = "" if batch.search.min_score is None else f" AND {its} >= :min_score::float8"
-            best = f"SELECT {number} AS profile, scored.owner_id, scored.id, {its} AS score"
-            ranked = f"FROM scored WHERE {its} IS NOT NULL{floor}"
-            order = f"ORDER BY {its} DESC, scored.id LIMIT :top::integer"
-            firsts.append(f"({best} {ranked} {order})")
-        return {"scores": ", ".join(scores), "firsts": " UNION ALL ".join(firsts)}
 
-    return places
+@lru_cache
+def existing(tables: Tables) -> Statement:
+    """Those of some `ids` that are memories of `all_owners`, on any node."""
+    m = tables.memories.c
+    owned = m.agent_id == any_(bindparam("all_owners", type_=ARRAY(Text)))
+    named = m.id == any_(bindparam("ids", type_=ARRAY(Uuid)))
+    return Statement.of("existing", select(m.agent_id, m.id, m.content).where(owned, named))

@@ -9,10 +9,11 @@ from typing import Any
 from uuid import UUID
 
 from pgrecall.core.steps import Operation
-from pgrecall.evaluation.batches import Asked, Batch, Values
 from pgrecall.evaluation.checked_query import CheckedQuery
+from pgrecall.evaluation.scored import Asked, Scored, ask
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import RECORD_DECIMALS
+from pgrecall.search.statements import Shape, rows_of
 
 STEP = 10**RECORD_DECIMALS
 STEPS = 100
@@ -94,19 +95,36 @@ def reached(
     context: Asked, checked: Sequence[CheckedQuery], profile: Profile, k: int
 ) -> Operation[list[Reach]]:
     """The reach of each query, in their order."""
-    rows: dict[int, list[Any]] = {number: [] for number in range(len(checked))}
-    for batch in (yield from context.batches(checked, [profile], reads_words=True)):
-        for row in (yield batch.run(context.tables, "reach", _places, k=k)):
-            rows[row.number].append(row)
-    return [
-        (its[0].best if its else None, tuple(_relevant(its).values()), len(query.relevant))
-        for its, query in zip(rows.values(), checked, strict=True)
-    ]
+    reaches: list[Reach] = []
+    for query in checked:
+        searches = yield from context.searches(query, [profile], min_relevance=0.0)
+        judged = {"judged": [*query.relevant], "k": k}
+        rows = yield from ask(context, "reach", searches, _columns, _reach, **judged)
+        best = rows[0].best if rows else None
+        reaches.append((best, tuple(_relevant(rows).values()), len(query.relevant)))
+    return reaches
 
 
-def _places(values: Values, batch: Batch) -> dict[str, str]:
-    [profile] = batch.profiles
-    return {"scores": f"{batch.score(values, 0, profile)} AS score, compared.relevance"}
+def _columns(shape: Shape, scored: Sequence[Scored]) -> dict[str, str]:
+    return {"relevance": rows_of(shape).text("relevance")}
+
+
+def _reach(scored: Sequence[Scored], has_least: bool) -> str:
+    """A row for each judged memory, or one with a NULL id. best: the highest relevance of all.
+    above: the lowest among the k most relevant that are ranked before it, NULL if there are fewer.
+    """
+    [one] = scored
+    score = f"score_{one.place}"
+    ranked = f"{score} >= :min_score::float8" if has_least else "true"
+    return f"""SELECT highest.best, wanted.id, wanted.relevance, crowd.above
+  FROM (SELECT max(s.relevance) AS best FROM scored s WHERE {ranked}) highest
+  LEFT JOIN (SELECT * FROM scored WHERE {ranked}) wanted ON wanted.id = ANY (:judged::uuid[])
+  LEFT JOIN LATERAL (
+       SELECT s.relevance AS above
+         FROM scored s
+        WHERE {ranked} AND (wanted.{score}, s.id) < (s.{score}, wanted.id)
+        ORDER BY s.relevance DESC
+       OFFSET :k::integer - 1 LIMIT 1) crowd ON true"""  # noqa: S608  ours
 
 
 def _relevant(rows: Sequence[Any]) -> dict[UUID, tuple[float, float]]:

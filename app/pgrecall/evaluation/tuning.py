@@ -15,7 +15,6 @@ from pgrecall.core.rerankers import Rerank, Reranker
 from pgrecall.core.steps import Ask, Mode, Operation, needs
 from pgrecall.core.validation import require_aware, require_count
 from pgrecall.errors import InputError
-from pgrecall.evaluation.batches import Asked
 from pgrecall.evaluation.checked_query import (
     CheckedQuery,
     JudgedQuery,
@@ -33,6 +32,7 @@ from pgrecall.evaluation.evaluating import (
 from pgrecall.evaluation.pairs import Pairs, drawn
 from pgrecall.evaluation.ranks import Ranks, metrics, ranks, rerank_ranks, reranker_of
 from pgrecall.evaluation.results import Evaluation
+from pgrecall.evaluation.scored import Asked
 from pgrecall.evaluation.tuned import Tuning
 from pgrecall.evaluation.weight_search import Space, searched
 from pgrecall.ranking.default_profile import default_profile
@@ -155,13 +155,13 @@ class _Work:
     ) -> Operation[tuple[list[list[Ranks]], int]]:
         """The ranks of each query by these profiles, of which a reranker changes those of the
         first; and for how many queries it failed."""
-        tables, rerank = self.context.tables, self.context.rerank
-        batches = yield from self.context.batches(checked, profiles)
-        ranking = yield from ranks(tables, batches)
-        failed = 0
-        if rerank is not None:
-            failed = yield from rerank_ranks(tables, batches, rerank, checked, 1, ranking)
-        return [ranking[number] for number in range(len(checked))], failed
+        ranking, failed, rerank = [], 0, self.context.rerank
+        for query in checked:
+            known = yield from ranks(self.context, query, profiles)
+            if rerank is not None:
+                failed += yield from rerank_ranks(self.context, rerank, query, profiles[:1], known)
+            ranking.append(known)
+        return ranking, failed
 
     def _judged(
         self, found: Profile, ranking: Sequence[Ranks], failed: int

@@ -10,7 +10,7 @@ filters of the same shape share one statement. `conditions` writes the tree as S
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, Self, TypedDict, cast
 
@@ -136,21 +136,6 @@ class Filters:
     def parameters(self) -> dict[str, Any]:
         """The values of the parameters that follow from these options."""
         return {"statuses": [*STATUSES]} if self.include_inactive else {}
-
-    def without_similarity(self) -> tuple[Self, float | None]:
-        """The filters of an evaluation, and the least similarity that it asks for."""
-        least, parts = None, []
-        for part in self.parts:
-            match part.node:
-                case Comparison("similarity", _, "$gte", place) if least is None:
-                    least = self.values[f"f{place}"]
-                case Comparison() | Group() if "similarity" in part.node.reads:
-                    raise InputError(
-                        "filter: similarity takes $gte alone where profiles are judged"
-                    )
-                case _:
-                    parts.append(part)
-        return replace(self, parts=tuple(parts)), least
 
     @classmethod
     def of(cls, arguments: FilterArguments) -> Self:

@@ -64,7 +64,7 @@ def shape_of(tables: Tables, search: Search) -> tuple[Shape, dict[str, Any]]:
         if isinstance(part.node, Comparison | Group):
             conditions.append(part.node)
         else:
-            text, values = written(tables.memories, part.node, f"where_{number}_")
+            text, values = written(tables.memories, part.node, f"where_{number}_", "agent_memories")
             conditions.append(f"({text})")
             parameters |= values
     parameters |= search.filters.values
