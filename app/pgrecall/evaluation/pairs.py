@@ -150,7 +150,7 @@ def _columns(shape: Shape, scored: Sequence[Scored]) -> dict[str, str]:
         value = signal_expression(signal, rows) if has_value(signal, rows) else number(0)
         if times is not None:
             value = call(rows, "decayed", value, times)
-        values[f"its_{signal.name}"] = compiled(value)
+        values[f"its_{signal.name}"] = f"({compiled(value)})::float8"
         if isinstance(signal, Keyword):
             words = compiled(signal_expression(signal, rows))
     total = " + ".join(values.values())

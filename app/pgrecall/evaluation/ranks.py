@@ -148,7 +148,8 @@ def _firsts(scored: Sequence[Scored], has_least: bool) -> str:
             f" FROM scored WHERE {ranked}"
             f" ORDER BY {score} DESC, scored.id LIMIT :top::integer)"
         )
-    return f"{' UNION ALL '.join(parts)} ORDER BY profile, score DESC, id"
+    united = " UNION ALL ".join(parts)
+    return f"SELECT its.* FROM ({united}) its ORDER BY profile, score DESC, id"  # noqa: S608  ours
 
 
 @lru_cache

@@ -24,8 +24,8 @@ from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.scoring.expression import shift_of
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.score import score_of
-from pgrecall.scoring.signals import EntityOverlap, Signal
+from pgrecall.scoring.score import is_known, score_of
+from pgrecall.scoring.signals import EntityOverlap, Signal, Time
 from pgrecall.search.matched import Form, Rows, compiled, folded, reads
 from pgrecall.search.scatter_gather import each_owner
 from pgrecall.search.statements import (
@@ -94,7 +94,8 @@ class Scored(NamedTuple):
     def expression(self, rows: Rows) -> str:
         """The score over the rows of a statement; NULL where the profile does not rank a memory."""
         weighed = [(one, self.weight(one)) for one in self.shape.signals]
-        divides = self.shape.has("redistribute")
+        known = all(is_known(one, rows) for one in self.shape.signals)
+        divides = self.shape.has("redistribute") and not known
         score = score_of(weighed, rows, redistribute=divides, decay=self.shape.decay, once=once)
         text = compiled(score)
         if self.shape.has("embedding"):
@@ -122,14 +123,18 @@ def ask(
 ) -> Operation[list[Any]]:
     """The rows of a statement that reads the scores of these searches, which differ in their
     profiles. On Citus, the scores of several agents are read from their nodes first."""
-    bound: dict[str, Any] = dict(values)
+    bound: dict[str, Any] = {}
     shapes: list[Scored] = []
     for place, search in enumerate(searches):
         shape, parameters = shape_of(asked.tables, search)
-        shapes.append(Scored(place, shape))
         bound |= parameters
+        if search.period is not None and search.profile.find(Time):  # also without a weight
+            shape = replace(shape, options=shape.options | {"period"})
+            bound["period_from"], bound["period_to"] = search.period
+        shapes.append(Scored(place, shape))
         for signal, weight in search.profile:
             bound[f"{signal.name}_weight_{place}"] = weight
+    bound |= values  # these k and limits, not those of a search
     rows: list[Any] = []
     for scored in _groups(shapes):
         if not searches[0].spans_nodes:
