@@ -1,3 +1,0 @@
--- Clusters with their memories.
---with one AS clustered
---then in_full

@@ -1,4 +1,0 @@
--- How many memories pass the filters.
---with passing AS filtered --? !usage
---with passing AS filtered_used --? usage
---then how_many

@@ -1,3 +1,0 @@
--- The pairs of queries and memories that candidates are tuned on.
---begin measured
---then drawn

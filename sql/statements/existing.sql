@@ -1,2 +1,0 @@
--- Which judged memories exist.
---then existing_judged

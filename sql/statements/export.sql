@@ -1,2 +1,0 @@
--- The next memories of an export, as lines of JSON.
---then exported

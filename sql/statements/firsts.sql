@@ -1,3 +1,0 @@
--- The best memories by each profile, for each query, with their texts.
---begin measured
---then firsts_of_each

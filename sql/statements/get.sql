@@ -1,4 +1,0 @@
--- Memories in full by their ids.
---with one AS given_id --? !several
---with one AS given_ids --? several
---then in_full

@@ -1,2 +1,0 @@
--- How many there are.
-SELECT count(*) FROM passing

@@ -1,3 +1,0 @@
--- The neighbours of ids, by which these can be shortened.
---with one AS given_ids
---then ids_before_after

@@ -1,2 +1,0 @@
--- Those of some ids that are memories of the owner.
---then stored_ids

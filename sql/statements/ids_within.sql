@@ -1,2 +1,0 @@
--- The owner's ids that begin with some digits.
---then ids_from_to

@@ -1,2 +1,0 @@
--- Names, and the entities of the owners' memories that they may stand for.
---then also_known

@@ -1,3 +1,0 @@
--- The values that a key of the metadata has in the memories that pass the filters.
---with passing AS filtered
---then values

@@ -1,2 +1,0 @@
--- Whether a filter by text leaves anything out.
---then has_words

@@ -1,3 +1,0 @@
--- What a search has to know of owners first.
---with facts AS facts
---then facts_with_indexes

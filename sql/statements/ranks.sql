@@ -1,3 +1,0 @@
--- The rank of each judged memory by each profile, for each query.
---begin measured
---then ranks_of_each

@@ -1,3 +1,0 @@
--- How the floor of relevance decides on judged memories, for each query.
---begin measured
---then reach_of_each
