@@ -203,10 +203,11 @@ OPERATORS: Final[Mapping[str, Sequence[str]]] = {
     "vector": ("$exists",),
 }
 GROUPS: Final = ("$and", "$or", "$not", "AND", "OR", "NOT")
+ODD: Final = 'it\'s "%s" :x %(y)s'
 PATHS: Final = (
     *("project", "priority", "done", "nothing", "any", "user", "user.age", "user.name"),
     *("user.scores", "user.scores.0", "user.scores.-1", "user.deep.x", "list", "list.1", "absent"),
-    *("app\\.version", (ODD := 'it\'s "%s" :x %(y)s')),
+    *("app\\.version", ODD),
 )
 UNSORTED: Final = ("content", f"metadata.{ODD}")
 """Their texts have signs, capitals and spaces, which servers sort in different ways."""
@@ -230,7 +231,7 @@ class Filters:
         """A filter; two of three have groups, few many of them."""
         dice = self.dice
         deepest = dice.pick([0, 0, 1, 2, 2, 3, DEEPEST])
-        self.left = 40
+        self.left = 25
         return self._mapping(deepest, similarity)
 
     def _mapping(self, depth: int, similarity: bool) -> Filter:

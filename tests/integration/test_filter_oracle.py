@@ -17,7 +17,7 @@ from tests.integration.filter_oracle import ALIASES, PATHS, Filters, passes
 from tests.integration.random_memories import Dice
 from tests.integration.support import NOW
 
-WAYS = {"search": 600, "list": 800, "count": 3_600}
+WAYS = {"search": 500, "list": 700, "count": 3_800}
 """Who is asked how often. A search alone may compare similarity; a count is the cheapest."""
 MEMORIES = 120
 QUERY = [3.0, 1.0, 4.0, -1.0, 5.0, 0.0, 2.0, -6.0]
