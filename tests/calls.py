@@ -199,11 +199,12 @@ class Things(NamedTuple):
 
 _HYBRID: dict[str, Any] = {"keywords": "onesecret", "profile": "hybrid"}
 _RERANKED = _HYBRID | {"rerank": lambda query, texts: [float(len(text)) for text in texts]}
+_SECRET: dict[str, Any] = {"content": {"$match": "onesecret"}}
 _MORE: dict[str, list[dict[str, Any]]] = {
     "context": [_HYBRID | {"teams": ["one"]}, _RERANKED],
-    "delete": [{"text": "onesecret"}, {"text": "onesecret", "dry_run": True}],
+    "delete": [{"filter": _SECRET}, {"filter": _SECRET, "dry_run": True}],
     "evaluation.evaluate": [{"rerank": _RERANKED["rerank"]}],
-    "list": [{"total": True}, {"order": "retrieval_count", "tags": ["onetag"]}],
+    "list": [{"total": True}, {"order": "retrieval_count", "filter": {"tags": "onetag"}}],
     "rank_indexes.build": [{"agent_id": None, "at_least": 100}],
     "search": [_HYBRID, {"teams": ["one"]}, {"strategy": "index"}, _RERANKED],
     "transfer.export": [{"agent_id": None}, {"events": True}],

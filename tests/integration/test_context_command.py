@@ -135,7 +135,7 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ),
     ("--max-similarity 0.8 --style xml", {"max_similarity": 0.8, "style": "xml"}),
     ("-k 1 --fetch-k 1 --min-relevance 0", {"k": 1, "fetch_k": 1, "min_relevance": 0}),
-    ("--type instruction --team red", {"memory_types": ["instruction"], "teams": ["red"]}),
+    ("--type instruction --team red", {"filter": {"memory_type": "instruction"}, "teams": ["red"]}),
 ]
 
 
