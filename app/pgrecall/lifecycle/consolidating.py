@@ -24,7 +24,7 @@ from pgrecall.core.validation import (
 from pgrecall.errors import InputError
 from pgrecall.memories.embed import Policy, prepared
 from pgrecall.memories.event_fields import check_audit_fields
-from pgrecall.ranking.passing import OWNER, Memories
+from pgrecall.ranking.passing import OWNER, memories_of
 from pgrecall.schema import Tables
 from pgrecall.schema.tables import require_owner
 from pgrecall.schema.verbs import call
@@ -161,7 +161,7 @@ def clusters(
 @lru_cache
 def _clusters(tables: Tables) -> Statement:
     """The memories of each cluster in full, the central one first."""
-    memories = Memories.of(tables)
+    memories = memories_of(tables)
     clusters = getattr(func, tables.schema).clusters(
         OWNER,
         bindparam("min_similarity", type_=Double()),

@@ -24,7 +24,7 @@ from pgrecall.core.validation import (
 from pgrecall.errors import InputError
 from pgrecall.ranking import passing
 from pgrecall.ranking.filters import FilterArguments
-from pgrecall.ranking.passing import OWNER, Memories, reads
+from pgrecall.ranking.passing import OWNER, memories_of, reads
 from pgrecall.ranking.question import checked_filters
 from pgrecall.schema import Tables
 from pgrecall.schema.tables import require_owner
@@ -82,7 +82,7 @@ def _in_full(tables: Tables, owner_id: str, include_embedding: bool, ids: UUID |
 def _by_key(tables: Tables, vectors: bool, several: bool) -> Statement:
     """Memories in full by their ids. One id is compared alone: PostgreSQL caches no plan for an
     array that turns out to have one element."""
-    memories = Memories.of(tables)
+    memories = memories_of(tables)
     m, u = memories.m.c, memories.u.c
     columns = memories.in_full
     if vectors:

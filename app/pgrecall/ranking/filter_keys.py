@@ -113,6 +113,9 @@ def column_of(key: str) -> tuple[str, str]:
             f"filter: unknown operator {shortened(key)}{hint}; it takes $and, $or, $not"
         )
     hint = did_you_mean([key], [*_KEYS])
+    for name, column in PROVENANCE.items():
+        if key in (name, column):
+            hint = f" (did you mean provenance.{name}?)"
     raise UnknownName(
         f"filter: unknown key {shortened(key)}{hint}; keys are columns of a memory, "
         "metadata.<path>, provenance.<key>, similarity, decayed_trust, $and, $or and $not"

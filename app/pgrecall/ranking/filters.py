@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Annotated, Any, NamedTuple, Self, TypedDict, cast
+from typing import Any, NamedTuple, Self, TypedDict, cast
 
 from sqlalchemy import ColumnElement, TextClause
 
 from pgrecall.core.checks import checked, require_known
 from pgrecall.core.limits import MAX_CONDITIONS, MAX_FILTER_DEPTH, MAX_VALUES, STATUSES
 from pgrecall.core.metadata_path import path_of
-from pgrecall.core.quoting import shortened
+from pgrecall.core.quoting import cut, shortened
 from pgrecall.core.validation import require_bool
 from pgrecall.errors import InputError
 from pgrecall.ranking.custom_condition import require_condition
@@ -32,6 +32,9 @@ from pgrecall.ranking.filter_keys import (
     column_of,
     require_operator,
 )
+
+LONGEST_KEY: Final = 100
+"""In characters, of a key in a message."""
 
 
 class Comparison(NamedTuple):
@@ -77,11 +80,6 @@ class Part(NamedTuple):
     """What was written below the key."""
 
 
-def _filter(name: str, value: Any) -> Filter:
-    _Reader().parts(value)
-    return cast(Filter, value)
-
-
 class FilterArguments(TypedDict, total=False):
     """Keyword arguments that restrict a read to some memories.
 
@@ -89,7 +87,7 @@ class FilterArguments(TypedDict, total=False):
     below $and. Raw SQL in them must be trusted.
     """
 
-    filter: Annotated[Filter | None, _filter]
+    filter: Filter | None
     """Only memories that meet these conditions. A key is a column of a memory, a counter such as
     retrieval_count, metadata.path.to.it, provenance.component, similarity (the cosine with the
     query), decayed_trust, or $and, $or, $not. A value is compared for equality, a list means any of
@@ -211,17 +209,18 @@ class _Reader:
         return nodes[0] if len(nodes) == 1 else Group("$and", tuple(nodes))
 
     def _comparison(self, key: str, column: str, type_: str, operator: Any, value: Any) -> Node:
-        require_operator(key, type_, operator)
+        shown = cut(key, LONGEST_KEY)
+        require_operator(shown, type_, operator)
         if operator == "$between":
-            pair = _list(f"{key}: $between", value)
+            pair = _list(f"{shown}: $between", value)
             if len(pair) != 2:
                 raise InputError(
-                    f"filter: {key}: $between takes two values, the least and the most"
+                    f"filter: {shown}: $between takes two values, the least and the most"
                 )
             ends = zip(("$gte", "$lte"), pair, strict=True)
             return Group("$and", tuple(self._comparison(key, column, type_, *end) for end in ends))
         self._count()
-        what = f"filter: {key}" if operator == "$eq" else f"filter: {key}: {operator}"
+        what = f"filter: {shown}" if operator == "$eq" else f"filter: {shown}: {operator}"
         if operator == "$exists" or (
             value is None and operator in SAME and type_ not in ("jsonb", "text[]")
         ):

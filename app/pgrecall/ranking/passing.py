@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
     ARRAY,
@@ -51,26 +51,6 @@ class Memories(NamedTuple):
     schema: str
     moment: ColumnElement[datetime]
 
-    @classmethod
-    def of(cls, tables: Tables, *, as_of: bool = False) -> Self:
-        """The memories at `as_of`, or now."""
-        m, u = tables.memories.alias("m"), tables.memory_usage.alias("u")
-        moment: Any = _AS_OF if as_of else _NOW
-        accessed = u.c.last_accessed_at
-        columns: dict[str, Any] = {
-            **{column.name: column for column in m.c},
-            **{
-                name: func.coalesce(u.c[name], literal_column("0")).label(name) for name in COUNTERS
-            },
-            "last_accessed_at": case((accessed <= moment, accessed)) if as_of else accessed,
-        }
-        curve, half_life = m.c.trust_curve, m.c.trust_half_life_hours
-        decayed = getattr(func, tables.schema).decayed_trust
-        columns[DECAYED_TRUST] = decayed(
-            m.c.trust, columns["last_accessed_at"], moment, curve, half_life, null()
-        )
-        return cls(m, u, columns, tables.schema, moment)
-
     @property
     def with_usage(self) -> FromClause:
         """Each memory, with its usage if it has any."""
@@ -81,6 +61,25 @@ class Memories(NamedTuple):
     def in_full(self) -> list[ColumnElement[Any]]:
         """The columns of a Memory, in its order, without the embedding."""
         return [null().label(name) if name == "embedding" else self.columns[name] for name in ROW]
+
+
+@lru_cache
+def memories_of(tables: Tables, *, as_of: bool = False) -> Memories:
+    """The memories at `as_of`, or now."""
+    m, u = tables.memories.alias("m"), tables.memory_usage.alias("u")
+    moment: Any = _AS_OF if as_of else _NOW
+    accessed = u.c.last_accessed_at
+    columns: dict[str, Any] = {
+        **{column.name: column for column in m.c},
+        **{name: func.coalesce(u.c[name], literal_column("0")).label(name) for name in COUNTERS},
+        "last_accessed_at": case((accessed <= moment, accessed)) if as_of else accessed,
+    }
+    curve, half_life = m.c.trust_curve, m.c.trust_half_life_hours
+    decayed = getattr(func, tables.schema).decayed_trust
+    columns[DECAYED_TRUST] = decayed(
+        m.c.trust, columns["last_accessed_at"], moment, curve, half_life, null()
+    )
+    return Memories(m, u, columns, tables.schema, moment)
 
 
 Shape = tuple[Node | str, ...]
@@ -117,7 +116,7 @@ def reads(
 def _statement(
     build: Build, tables: Tables, nodes: Shape, inactive: bool, dated: bool, *shape: Any
 ) -> Statement:
-    memories = Memories.of(tables, as_of=dated)
+    memories = memories_of(tables, as_of=dated)
     reads_usage = any(not isinstance(node, str) and node.reads & _COUNTED for node in nodes)
     met = [memories.m.c.agent_id == OWNER]
     if not inactive:
