@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self, TypedDict, cast
+from typing import Any, Final, NamedTuple, Self, TypedDict, cast
 
 from sqlalchemy import ColumnElement, TextClause
 
