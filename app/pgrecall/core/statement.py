@@ -5,19 +5,55 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, Self
 
-from sqlalchemy import ClauseElement
+from sqlalchemy import ClauseElement, Text
 from sqlalchemy.dialects.postgresql.psycopg import dialect
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.sql.type_api import to_instance
 
 from pgrecall.core.vectors import StoredVector, as_text
 
 NAMED: Final = dialect(paramstyle="named")  # type: ignore[no-untyped-call]
 """Compiles statements of SQLAlchemy with parameters as Statement takes them."""
+
+
+class _Text(Text):
+    """Of a parameter, cast to text: an operator for varchar could be another's."""
+
+    render_bind_cast = True
+
+
+NAMED.colspecs = {**NAMED.colspecs, Text: _Text}
 _PARAMETER: Final = re.compile(
     r"(?P<literal>'(?:[^']|'')*'|\"[^\"]*\")|(?<!:):(?P<name>[a-z]\w*)(?:::(?P<type>\w+(?:\[\])?))?"
 )
+
+
+class Functions:
+    """The functions of a schema, which may have any name."""
+
+    def __init__(self, schema: str) -> None:
+        self._schema = schema
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return partial(_Called, self._schema, name)
+
+
+class _Called(FunctionElement[Any]):
+    inherit_cache = False
+
+    def __init__(self, schema: str, name: str, *arguments: Any, type_: Any = None) -> None:
+        super().__init__(*arguments)
+        self.schema, self.name, self.type = schema, name, to_instance(type_)
+
+
+@compiles(_Called)
+def _written(element: _Called, compiler: Any, **options: Any) -> str:
+    schema = compiler.preparer.quote_schema(element.schema)
+    return f"{schema}.{element.name}({compiler.process(element.clauses, **options)})"
 
 
 class PackedVector:

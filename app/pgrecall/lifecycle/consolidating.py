@@ -9,11 +9,11 @@ from itertools import groupby
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Double, Integer, and_, bindparam, func, select
+from sqlalchemy import Double, Integer, and_, bindparam, select
 
 from pgrecall.core.memory import Memory, leading_memory
 from pgrecall.core.quoting import shortened
-from pgrecall.core.statement import Statement
+from pgrecall.core.statement import Functions, Statement
 from pgrecall.core.steps import READS, VERB, Ask, Job, Operation, Part, Run, needs, says_how_far
 from pgrecall.core.validation import (
     require_bool,
@@ -162,7 +162,7 @@ def clusters(
 def _clusters(tables: Tables) -> Statement:
     """The memories of each cluster in full, the central one first."""
     memories = memories_of(tables)
-    clusters = getattr(func, tables.schema).clusters(
+    clusters = Functions(tables.schema).clusters(
         OWNER,
         bindparam("min_similarity", type_=Double()),
         *(bindparam(name, type_=Integer()) for name in ("min_size", "more_than", "newest")),

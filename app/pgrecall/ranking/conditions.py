@@ -30,7 +30,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB, UUID
 from sqlalchemy.types import TypeEngine
 
-from pgrecall.core.statement import NAMED
+from pgrecall.core.statement import NAMED, Functions
 from pgrecall.ranking.custom_condition import Written, written
 from pgrecall.ranking.filter_keys import DECAYED_TRUST, MATCH, ORDERED, SIMILARITY
 from pgrecall.ranking.filters import Comparison, Filters, Group, Node
@@ -80,7 +80,7 @@ def condition(node: Node, columns: Columns, schema: str) -> ColumnElement[bool]:
 
 
 def _comparison(node: Comparison, columns: Columns, schema: str) -> Any:
-    its_schema = getattr(func, schema)
+    its_schema = Functions(schema)
     if node.operator == MATCH:
         words = select(its_schema.word_filter(_bound(node.place, Text()))).scalar_subquery()
         return columns["terms"].op("@@", return_type=Boolean())(words)
@@ -164,7 +164,7 @@ def _text(node: Node, tables: Tables) -> str:
         return func.coalesce(found, literal_column("0")) if name in COUNTERS else found
 
     accessed = used("last_accessed_at")
-    schema = getattr(func, tables.schema)
+    schema = Functions(tables.schema)
     columns = {
         **{one.name: one for one in rows.c},
         **{name: used(name) for name in COUNTERS},

@@ -25,7 +25,7 @@ from sqlalchemy import (
     select,
 )
 
-from pgrecall.core.statement import Statement
+from pgrecall.core.statement import Functions, Statement
 from pgrecall.core.steps import Run
 from pgrecall.ranking.conditions import condition
 from pgrecall.ranking.custom_condition import written
@@ -75,7 +75,7 @@ def memories_of(tables: Tables, *, as_of: bool = False) -> Memories:
         "last_accessed_at": case((accessed <= moment, accessed)) if as_of else accessed,
     }
     curve, half_life = m.c.trust_curve, m.c.trust_half_life_hours
-    decayed = getattr(func, tables.schema).decayed_trust
+    decayed = Functions(tables.schema).decayed_trust
     columns[DECAYED_TRUST] = decayed(
         m.c.trust, columns["last_accessed_at"], moment, curve, half_life, null()
     )
@@ -137,7 +137,7 @@ def _statement(
 def _live(memories: Memories) -> ColumnElement[bool]:
     """Active, and valid at the moment."""
     columns = memories.m.c
-    valid: Any = getattr(func, memories.schema).is_valid(
+    valid: Any = Functions(memories.schema).is_valid(
         columns.valid_from,
         columns.valid_until,
         columns.invalidated_at,
@@ -172,9 +172,7 @@ def export(memories: Memories, met: ColumnElement[bool], reads_usage: bool) -> S
     rows = memories.with_usage if reads_usage else memories.m
     m = memories.m
     named = m.c.id == func.any(bindparam("ids", type_=ARRAY(m.c.id.type)))
-    line = getattr(func, memories.schema).exported(
-        OWNER, m.c.id, bindparam("events", type_=Boolean())
-    )
+    line = Functions(memories.schema).exported(OWNER, m.c.id, bindparam("events", type_=Boolean()))
     return select(line.label("line")).select_from(rows).where(met, named).order_by(m.c.id)
 
 
