@@ -174,7 +174,8 @@ def _drawn(scored: Sequence[Scored], has_least: bool) -> str:
     )
     return f"""SELECT scored.id, {names}
   FROM scored
-  JOIN ({" UNION ".join(parts)} UNION SELECT unnest(:judged::uuid[])) best ON best.id = scored.id"""  # noqa: S608  ours
+  JOIN ({" UNION ".join(parts)} UNION SELECT pg_catalog.unnest(:judged::uuid[])) best
+    ON best.id = scored.id"""  # noqa: S608  ours
 
 
 def _pairs(checked: Sequence[CheckedQuery], rows: Sequence[Sequence[Any]], signals: int) -> Pairs:
