@@ -27,7 +27,7 @@ from pgrecall.scoring.signals import (
     Usefulness,
 )
 from pgrecall.search.searching import hits_of
-from pgrecall.search.statements import searches
+from pgrecall.search.statements import of_all as searches
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
 from tests.integration.support import before

@@ -19,8 +19,16 @@ _NAMED: Final = dialect(paramstyle="named")  # type: ignore[no-untyped-call]
 _NAME = re.compile(r"\b(?P<row>[muwq])\.(?P<column>\w+)|(?<!:):(?P<value>\w+)")
 _WORD = re.compile(r"(?:'(?:[^']|'')*'|\"[^\"]*\"|[^\s'\"])+")
 _WORDED: Final = """unnest((SELECT worded.memories FROM worded),
-           (SELECT worded.shares FROM worded), (SELECT worded.coverages FROM worded),
-           (SELECT worded.owners FROM worded))"""
+       (SELECT worded.shares FROM worded), (SELECT worded.coverages FROM worded),
+       (SELECT worded.owners FROM worded)) w(memory_id, share, coverage, agent_id)"""
+_COMPARED: Final = """\
+  CROSS JOIN LATERAL (
+      SELECT least(coalesce(sum(terms.weight) FILTER (WHERE terms.term = ANY (its.terms))
+                            / sum(terms.weight), 0::float8), 1::float8) AS share,
+             sum(terms.weight) / sum(terms.idf) AS coverage
+        FROM (SELECT tsvector_to_array(m.terms) AS terms OFFSET 0) its CROSS JOIN terms
+       WHERE terms.agent_id = m.agent_id) w"""
+"""The share of the query's terms that each memory has, which are unpacked once a memory."""
 _CONSTANTS = {"true": true, "false": false}
 
 
@@ -147,14 +155,6 @@ class Form:
     facts: str = ""
     """The call of query_facts."""
 
-    def agents(self, column: str) -> str:
-        """The condition that a row is of these agents."""
-        agents = ":agents::text[]" if self.several else ":agent_id::text"
-        if not self.is_visible:
-            agents = hidden(agents) + "::text[]" * self.several
-        # For = ANY of an unknown array the planner expects ten agents, and scans a young table.
-        return f"{column} = ANY ({agents})" if self.several else f"{column} = {agents}"
-
     @property
     def is_visible(self) -> bool:
         """True: the planner sees whose memories are read, and how many."""
@@ -165,60 +165,82 @@ class Form:
         """Left joins can run in parallel."""
         return self.large and not self.routed
 
-    def of_all(self, inside: Sequence[str], outside: Sequence[str], read: Set[str]) -> str:
-        """FROM and WHERE of a statement about all memories that meet conditions: those `inside` are
-        on columns of agent_memories alone. `read`: which of u, w and q it reads."""
-        found = " AND ".join((self.agents("agent_memories.agent_id"), *inside))
-        lines = [
-            "  FROM (SELECT * FROM pgrecall.agent_memories",
-            folded(f"WHERE {found}) m", 9, 2),
-        ]
-        if "u" in read:
-            usage = "pgrecall.memory_usage"
-            if not self.joins_left:
-                owned = self.agents("agent_id")
-                usage = f"(SELECT * FROM {usage} WHERE {owned})"  # noqa: S608  ours
-            lines.append(self.join("u", usage))
-        if "w" in read:
-            lines.append(self.join("w", _WORDED if self.joins_left else self.words))
-        if "q" in read:
-            lines.append(f"  {self.query_facts()}")
-        if read & {"u", "w"} and not self.joins_left:
-            outside = [joined_in_full(outside)]
-        if outside:
-            lines.append(folded(f"WHERE {' AND '.join(outside)}", 1, 2))
-        return "\n".join(lines)
-
-    def of_best(self, best: str, read: Set[str]) -> str:
-        """FROM of a statement about the rows of this relation, each looked up by its key. Its
-        columns of u and w are those of `best`."""
-        its = f"m.agent_id = {best}.agent_id AND m.id = {best}.id"
-        if self.routed:
-            its = f"m.agent_id = :agent_id::text AND {its}"
-        lines = [folded(f"FROM {best} JOIN pgrecall.agent_memories m ON {its}", 2, 2)]
-        if "q" in read:
-            lines.append(f"  {self.query_facts()}")
-        return "\n".join(lines)
-
     @property
     def limit(self) -> str:
         """The number of memories to find."""
         return ":ranked::integer" if self.is_visible else hidden(":ranked::integer")
 
-    def join(self, row: str, joined: str) -> str:
+    def agents(self, column: str) -> str:
+        """The condition that a row is of these agents."""
+        agents = ":whole_owners::text[]" if self.several else ":agent_id::text"
+        if not self.is_visible:
+            agents = hidden(agents) + "::text[]" * self.several
+        # For = ANY of an unknown array the planner expects ten agents, and scans a young table.
+        return f"{column} = ANY ({agents})" if self.several else f"{column} = {agents}"
+
+    def of_all(self, inside: Sequence[str], outside: Sequence[str], read: Set[str]) -> str:
+        """FROM and WHERE of a statement about all memories that meet conditions: those `inside` are
+        on columns of agent_memories alone. `read`: which of u, w and q it reads."""
+        found = " AND ".join((self.agents("agent_memories.agent_id"), *inside))
+        lines = ["  FROM (SELECT * FROM pgrecall.agent_memories", folded(f"WHERE {found}) m", 9, 2)]
+        if "u" in read:
+            usage = "pgrecall.memory_usage"
+            if not self.joins_left:
+                usage = f"(SELECT * FROM {usage} WHERE {self.agents('agent_id')})"  # noqa: S608
+            lines.append(self._join("u", usage))
+        if "w" in read:
+            lines.append(self._join("w", _WORDED if self.joins_left else self.words))
+        lines += self._query_facts(read)
+        if read & {"u", "w"} and not self.joins_left:
+            outside = [joined_in_full(outside)]
+        return "\n".join([*lines, *_where(outside)])
+
+    def of_best(self, best: str, read: Set[str]) -> str:
+        """FROM of a statement about the rows of this relation, each looked up by its key. Its
+        columns of u and w are those of `best`."""
+        own = "m.agent_id = :agent_id::text AND " if self.routed else ""
+        its = f"{own}m.agent_id = {best}.agent_id AND m.id = {best}.id"
+        lines = [folded(f"FROM {best} JOIN pgrecall.agent_memories m ON {its}", 2, 2)]
+        return "\n".join([*lines, *self._query_facts(read)])
+
+    def of_keys(
+        self, keys: str, inside: Sequence[str], outside: Sequence[str], read: Set[str]
+    ) -> str:
+        """FROM and WHERE of a statement about the memories with the keys of this relation, each
+        looked up with its usage, and compared with the terms of the query."""
+        lines = [f"  FROM {keys} k", self._looked_up("m", "agent_memories", "id", inside)]
+        if "u" in read:
+            lines.append(self._looked_up("u", "memory_usage", "memory_id", ()))
+        if "w" in read:
+            lines.append(_COMPARED)
+        return "\n".join([*lines, *self._query_facts(read), *_where(outside)])
+
+    def _looked_up(self, row: str, table: str, key: str, conditions: Sequence[str]) -> str:
+        """A lookup by the key. OFFSET 0 forces it: a plan from a time when the agent had few
+        memories could scan all of them for each row."""
+        own = [f"{table}.agent_id = :agent_id::text"] if self.routed else []
+        its = [*own, f"{table}.agent_id = k.agent_id", f"{table}.{key} = k.id", *conditions]
+        found = f"(SELECT * FROM pgrecall.{table} WHERE {' AND '.join(its)} OFFSET 0) {row}"  # noqa: S608
+        join = "CROSS JOIN LATERAL {}" if row == "m" else "LEFT JOIN LATERAL {} ON true"
+        return folded(join.format(found), 2, 6)
+
+    def _join(self, row: str, joined: str) -> str:
         condition = relation().joins[row]
         if not self.several and not self.joins_left:  # all rows are of the same agent
             condition = condition.partition(" AND ")[2]
         kind = "LEFT" if self.joins_left else "FULL"
-        return folded(f"{kind} JOIN {joined} {row} ON {condition}", 2, 4)
+        named = joined if joined is _WORDED else f"{joined} {row}"
+        return folded(f"{kind} JOIN {named} ON {condition}", 2, 4)
 
-    def query_facts(self) -> str:
+    def _query_facts(self, read: Set[str]) -> list[str]:
         """The row of query_facts for each memory. A large agent's parallel workers cannot read a
         common table expression: each calls the function."""
+        if "q" not in read:
+            return []
         called = f"{self.facts} q" if self.joins_left else "query_facts q"
-        if self.several:
-            return f"LEFT JOIN {called} ON {relation().joins['q']}"  # inner: no full joins
-        return f"CROSS JOIN {called}"
+        if self.several:  # an inner join would make left joins of full ones
+            return [folded(f"LEFT JOIN {called} ON {relation().joins['q']}", 2, 4)]
+        return [folded(f"CROSS JOIN {called}", 2, 4)]
 
 
 def hidden(value: str) -> str:
@@ -232,3 +254,7 @@ def joined_in_full(conditions: Sequence[str]) -> str:
     may be planned as a loop over all pairs while tables are young, for the life of a connection.
     It would make a left join of a full one if it knew that the conditions are false of NULL."""
     return f"CASE WHEN m.id IS NULL THEN false ELSE {' AND '.join(conditions) or 'true'} END"
+
+
+def _where(conditions: Sequence[str]) -> list[str]:
+    return [folded(f"WHERE {' AND '.join(conditions)}", 1, 2)] if conditions else []

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Double, literal_column, null
 
 from pgrecall.core.statement import Statement
 from pgrecall.core.steps import Run
+from pgrecall.rank_index.index import Sources
 from pgrecall.ranking.conditions import condition
 from pgrecall.ranking.custom_condition import written
 from pgrecall.ranking.filter_keys import COMPUTED, DECAYED_TRUST, SIMILARITY
@@ -18,253 +19,460 @@ from pgrecall.ranking.filters import Comparison, Group, Node
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.schema.columns import field_type
-from pgrecall.schema.fields import COUNTERS, ROW, USAGE
+from pgrecall.schema.fields import COUNTERS, FIELD, ROW, USAGE
 from pgrecall.scoring.expression import boolean, counts_subjects, shift_of
 from pgrecall.scoring.score import call, factor, has_value, is_known, score_of, signal_expression
 from pgrecall.scoring.signals import Decay, Signal
 from pgrecall.search.matched import Form, Rows, compiled, folded, reads
 
-COUNTED: Final = """\
+_COUNTED: Final = """\
 counted AS MATERIALIZED (
     SELECT sum(pgrecall.touch(owner.agent_id, owner.ids, :accessed::boolean, :durable::boolean))
-      FROM (SELECT agent_id, array_agg(id) AS ids FROM best{where}
+      FROM (SELECT agent_id, array_agg(id) AS ids FROM {chosen}
              GROUP BY agent_id ORDER BY agent_id OFFSET 0) owner)"""
 """Counts one retrieval of each hit, in key order, so that concurrent touches cannot deadlock."""
+_WORDED: Final = """\
+worded AS MATERIALIZED (
+    SELECT array_agg(memory_id) AS memories, array_agg(share) AS shares,
+           array_agg(coverage) AS coverages, array_agg(agent_id) AS owners
+      FROM {words})"""
+"""The words' shares as arrays, which a parallel plan hands to its processes: each of them would
+compute the shares again."""
+_TERMS: Final = """\
+terms AS MATERIALIZED (
+    SELECT owner.agent_id, found.term, found.memories, found.weight, found.idf
+      FROM unnest(:agents::text[]) owner(agent_id)
+     CROSS JOIN LATERAL pgrecall.term_weights(owner.agent_id, :keywords::text, :exact::boolean,
+                            :worded_owners::text[], :as_of::timestamptz) found)"""
+"""exact: counted now, and not when the rank index was built."""
+_CHOSEN: Final = """\
+pool AS MATERIALIZED (
+    SELECT best.agent_id, best.id, best.score, m.embedding AS vector,
+           row_number() OVER (ORDER BY best.score DESC, best.id)::integer AS place
+{of_best}
+),
+chosen AS (
+    SELECT best.*, verdict.step
+      FROM best
+      JOIN pool ON pool.agent_id = best.agent_id AND pool.id = best.id
+      JOIN pgrecall.pack(ARRAY(SELECT score FROM pool ORDER BY place),
+               ARRAY(SELECT 0 FROM pool), ARRAY(SELECT '' FROM pool), 0, :k::integer,
+               floor => {floor}, diversity => :diversity::float8,
+               alike => ARRAY(SELECT pgrecall.similarity(one.vector, other.vector, 0::float8)
+                                FROM pool one CROSS JOIN pool other
+                               ORDER BY one.place, other.place)) verdict
+        ON verdict.place = pool.place AND verdict.verdict = 'packed')"""
+"""Those that maximal marginal relevance chooses among the best, as a context with room for all."""
+_TURNS: Final = """\
+keys AS (
+    SELECT DISTINCT ON (hit.agent_id, near.id) hit.agent_id, near.id, hit.id AS attached_to
+      FROM unnest(:hit_owners::text[], :hit_ids::uuid[], :hit_scores::float8[])
+           hit(agent_id, id, score)
+     CROSS JOIN LATERAL pgrecall.turns_beside(
+                hit.agent_id, hit.id, :surrounding_turns::integer) near
+     WHERE near.id <> ALL (:hit_ids::uuid[])
+     ORDER BY hit.agent_id, near.id, hit.score DESC, hit.id)"""
+"""The turns next to hits, each with the best of these."""
+_LINKED: Final = """\
+reached AS (
+    SELECT hit.agent_id, hit.id, 0 AS hops
+      FROM unnest(:hit_owners::text[], :hit_ids::uuid[]) hit(agent_id, id)
+     UNION
+    SELECT reached.agent_id, near.id, reached.hops + 1
+      FROM reached CROSS JOIN LATERAL (
+          (SELECT target_id AS id FROM pgrecall.memory_links
+            WHERE {own}agent_id = reached.agent_id AND source_id = reached.id OFFSET 0)
+          UNION ALL
+          (SELECT source_id FROM pgrecall.memory_links
+            WHERE {own}agent_id = reached.agent_id AND target_id = reached.id OFFSET 0)) near
+     WHERE reached.hops < :hops::integer),
+keys AS (
+    SELECT agent_id, id, min(hops) AS hops FROM reached
+     GROUP BY agent_id, id HAVING min(hops) > 0)"""
+"""The memories within some links of hits."""
+_CANDIDATES: Final = """\
+sources AS (
+    SELECT *
+      FROM unnest(:indexed_owners::text[], :relations::text[], :directions::text[],
+                  :used_directions::text[], :written_until::timestamptz[]) WITH ORDINALITY
+           source(agent_id, relation, direction, used_direction, written_until, number)),
+keys AS (
+    SELECT sources.agent_id, found.memory_id AS id,
+           min(sources.number) FILTER (WHERE found.from_index) AS source
+      FROM sources CROSS JOIN LATERAL (SELECT {times} AS times) more
+{candidates}
+     GROUP BY sources.agent_id, found.memory_id)"""
+"""The candidates of rank indexes and everything newer; `source`: the number of the index that has
+it. What a query names is neither in positions nor in words: three times as many then."""
+_BY_POSITION: Final = """\
+     CROSS JOIN LATERAL pgrecall.rank_candidates(sources.agent_id, sources.relation,
+                sources.direction, more.times * :candidates::integer, sources.written_until,
+                sources.used_direction, :reach::integer) found"""
+_BY_WORDS: Final = """\
+     CROSS JOIN LATERAL (
+           SELECT coalesce(array_agg(term ORDER BY term), '{}') AS terms,
+                  coalesce(array_agg(memories ORDER BY term), '{}') AS memories,
+                  coalesce(array_agg(weight ORDER BY term), '{}') AS weights
+             FROM terms WHERE terms.agent_id = sources.agent_id) its
+     CROSS JOIN LATERAL pgrecall.rank_candidates(sources.agent_id, sources.relation,
+                sources.direction, more.times * :candidates::integer, sources.written_until,
+                sources.used_direction,
+                greatest(:reach::integer, 2 * more.times * :candidates::integer),
+                :keyword_weight::float8, its.terms, its.memories, its.weights,
+                :keyword_b::float8, :keyword_pivot::float8) found"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Shape:
     """What the text of a statement depends on."""
 
     tables: Tables
     options: frozenset[str]
-    """Those of the search."""
+    """Those of the search, and of the statement."""
     signals: tuple[Signal, ...]
     decay: Decay | None
     filters: tuple[Node | str, ...] = ()
     """The conditions of the filter; a SQLAlchemy condition as text on `agent_memories`."""
 
-    def has(self, option: str) -> bool:
-        return option in self.options
+    def has(self, *options: str) -> bool:
+        """True if it has all of these options."""
+        return self.options.issuperset(options)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The columns of matched."""
+        return Rows(self.tables.schema, self._values)
+
+    @cached_property
+    def carried(self) -> Rows:
+        """The same where `best` has those of usage and words, so that all names are unique."""
+        return Rows(self.tables.schema, self._values, dict.fromkeys("muwq", ""))
+
+    @cached_property
+    def form(self) -> Form:
+        """How its statements are planned."""
+        return Form(
+            several=self.has("teams"),
+            large=self.has("large"),
+            routed=self.has("distributed"),
+            words="pgrecall.keyword_shares(:whole_owners::text[], :keywords::text, "
+            f":worded_owners::text[], {self._as_of})",
+            facts=f"pgrecall.query_facts({', '.join(self._facts)})",
+        )
+
+    @property
+    def _as_of(self) -> str:
+        return ":as_of::timestamptz" if self.has("as_of") else "NULL"
+
+    @property
+    def _facts(self) -> list[str]:
+        given, naming = self.has("given_names"), self.has("naming")
+        return [
+            ":agents::text[]",
+            ":query" if self.has("query") else "NULL",
+            ":keywords::text" if self.has("words") else "NULL",
+            ":naming_text::text" if naming and not given else "NULL",
+            ":query_entities::text[]" if given else "NULL",
+            "NULL",
+            repr(float(max(map(shift_of, self.signals), default=0.0))),
+            boolean(counts_subjects(self.signals)),
+            self._as_of,
+        ]
+
+    @cached_property
+    def _values(self) -> Mapping[str, str]:
+        """What stands for the places of sql/matched.sql, and for columns that are known."""
+        has, values = self.has, {"as_of": self._as_of, "moment": "now()"}
+        if has("as_of"):
+            values["moment"] = self._as_of
+        values["has_query"] = boolean(has("query"))
+        if has("query"):
+            values["query"] = ":query"
+        else:
+            values |= dict.fromkeys(("cosine", "similarity", "centered_similarity"), "NULL::float8")
+        values["has_period"] = boolean(has("period"))
+        if has("period"):
+            values["period_from"] = ":period_from::timestamptz"
+            values["period_to"] = ":period_to::timestamptz"
+        if not has("words"):
+            values |= dict.fromkeys(("w.share", "w.coverage"), "NULL::float8")
+            values |= {"q.has_terms": "false", "word_share": "0"}
+        if has("subjects") and counts_subjects(self.signals):
+            values["named_subject"] = "m.subject"
+        if not has("named"):
+            values |= {"has_names": "false", "entity_overlap": "0"}
+        elif not has("naming"):  # they were looked up
+            values |= {"has_names": "true", "q.names_in_query": ":names::integer"}
+            values["q.query_entities"] = ":query_entities::text[]"
+        return values
+
+    @property
+    def inside(self) -> list[str]:
+        """The conditions on columns of agent_memories."""
+        own = Rows(self.tables.schema, self._values, {"m": "agent_memories"})
+        memories = self.tables.memories
+        columns = {one.name: one for one in memories.alias(memories.name).c}
+        named = {
+            "agent_memories.status = 'active'": not self.has("statuses"),
+            own.text("valid"): self.has("valid"),
+            own.text("existed"): self.has("as_of"),
+            "agent_memories.embedding IS NOT NULL": self.has("embedding"),
+        }
+        return [
+            *(text for text, is_asked in named.items() if is_asked),
+            *(one for one in self.filters if isinstance(one, str)),
+            *self._compiled(columns, computed=False),
+        ]
+
+    def outside(self, *, relevance: bool = True) -> list[str]:
+        """The conditions on other columns of matched."""
+        its = self.rows.c
+        stored = its.trust, its.last_accessed_at, its.moment, its.trust_curve
+        columns: dict[str, Any] = {
+            **{one.name: one for one in self.tables.memories.alias("m").c},
+            **{
+                one.name: literal_column(self.rows.text(one.name), field_type(one)) for one in USAGE
+            },
+            SIMILARITY: literal_column(self.rows.text("cosine"), Double),
+            DECAYED_TRUST: call(
+                self.rows, "decayed_trust", *stored, its.trust_half_life_hours, null()
+            ),
+        }
+        conditions = self._compiled(columns, computed=True)
+        if relevance and self.has("min_relevance"):
+            conditions.append(f"{self.rows.text('relevance')} >= :min_relevance::float8")
+        return conditions
+
+    def _compiled(self, columns: Mapping[str, Any], *, computed: bool) -> list[str]:
+        """The conditions of the filter that read computed columns, or the others."""
+        return [
+            f"({compiled(condition(one, columns, self.tables.schema))})"
+            for one in self.filters
+            if not isinstance(one, str) and computed is not one.reads.isdisjoint(COMPUTED)
+        ]
+
+    @cached_property
+    def score(self) -> str:
+        """The score, with the weights as parameters."""
+        weighed = [(one, literal_column(f":{one.name}_weight", Double)) for one in self.signals]
+        known = all(is_known(one, self.rows) for one in self.signals)
+        divides = self.has("redistribute") and not known
+        return compiled(
+            score_of(weighed, self.rows, redistribute=divides, decay=self.decay, once=_once)
+        )
+
+    def described(self, rows: Rows) -> list[str]:
+        """The columns of a hit, but its score."""
+        values = [
+            compiled(signal_expression(one, rows)) if has_value(one, rows) else "0"
+            for one in self.signals
+        ]
+        if self.decay is not None:
+            values.append(compiled(factor(self.decay, rows)))
+        columns = [
+            *(_field(name, rows) for name in ROW),
+            *(f"{rows.text(name)} AS {name}" for name in ("similarity", "cosine")),
+            f"ARRAY[{', '.join(values)}]::float8[] AS signals",
+        ]
+        if self.has("relevance"):
+            columns.append(f"{rows.text('relevance')} AS relevance")
+        if self.has("redistribute", "keyword", "words"):
+            columns.append(f"{rows.text('has_terms')} AS has_terms")
+        if self.has("naming"):
+            columns.append(f"{rows.filled('q.names_in_query')} AS names")
+        return columns
+
+    @property
+    def floor(self) -> str:
+        """The condition on the score of `best`."""
+        return " WHERE best.score >= :min_score::float8" if self.has("min_score") else ""
 
 
-def searches(tables: Tables, search: Search, *, counts: bool = False, **values: Any) -> Run:
-    """The statement of a search that scores every memory, which may count its hits."""
-    shape, parameters = shape_of(tables, search)
-    statement = search_statement(shape, counts)
-    may_prepare = search.may_prepare
-    return Run(statement, parameters | values, may_prepare=may_prepare, counts=counts)
+def of_all(tables: Tables, search: Search, *, counts: bool = False) -> Run:
+    """The k best of all memories; it may count them."""
+    options = ("counts",) if counts else ()
+    return _run(tables, search, options, _search, may_prepare=search.may_prepare, counts=counts)
 
 
-def shape_of(tables: Tables, search: Search) -> tuple[Shape, dict[str, Any]]:
-    """The shape of a search's statements, and the values of their parameters."""
-    profile, parts, parameters = search.profile, search.filters.parts, search.parameters
+def of_candidates(
+    tables: Tables, search: Search, sources: Sources, values: Mapping[str, Any]
+) -> Run:
+    """The k best among the candidates of rank indexes, and of all memories of agents without one.
+
+    Each row has `passed`, how many candidates of the index with the fewest pass, and `total`. The
+    caller needs both even if no row reaches min_score, so it must apply that itself.
+    """
+    options = ["index", *(["whole"] if sources.whole else [])]
+    return _run(tables, search, options, _search, exact=False, **values)
+
+
+def turns_of(
+    tables: Tables, search: Search, hits: Mapping[str, Sequence[Any]], *, exact: bool
+) -> Run:
+    """The turns next to hits that are no hits themselves, with `attached_to`."""
+    return _run(tables, search, (), _turns, exact=exact, **hits)
+
+
+def linked_to(
+    tables: Tables, search: Search, hits: Mapping[str, Sequence[Any]], hops: int, most: int
+) -> Run:
+    """The best memories within so many links of hits, with their `hops`."""
+    return _run(tables, search, (), _linked, exact=True, hops=hops, ranked=most, **hits)
+
+
+def _run(
+    tables: Tables,
+    search: Search,
+    options: Sequence[str],
+    make: Any,
+    *,
+    may_prepare: bool = True,
+    counts: bool = False,
+    **values: Any,
+) -> Run:
+    """The statement that `make` makes of the search's shape with these options."""
+    profile, parameters = search.profile, search.parameters | values
     conditions: list[Node | str] = []
-    for number, part in enumerate(parts, start=1):
+    for number, part in enumerate(search.filters.parts, start=1):
         if isinstance(part.node, Comparison | Group):
             conditions.append(part.node)
         else:
-            text, values = written(tables.memories, part.node, f"where_{number}_", "agent_memories")
+            text, bound = written(tables.memories, part.node, f"where_{number}_")
             conditions.append(f"({text})")
-            parameters |= values
+            parameters |= bound
     parameters |= search.filters.values
-    signals = tuple(profile.signals)
-    shape = Shape(tables, search.options, signals, profile.decay, tuple(conditions))
-    return shape, parameters
+    chosen, signals = search.options.union(options), tuple(profile.signals)
+    shape = Shape(tables, chosen, signals, profile.decay, tuple(conditions))
+    return Run(make(shape), parameters, may_prepare=may_prepare, counts=counts)
 
 
 @lru_cache(maxsize=512)
-def search_statement(shape: Shape, counts: bool) -> Statement:
-    """The k best memories: their keys and scores, and then their rows."""
-    form = form_of(shape)
-    begun, columns = [best_of_all(shape, form)], described(shape, rows_of(shape, carried=True))
-    read = reads(described(shape, rows_of(shape)))
-    lines = [folded(f"SELECT {columns}", 0, 7), form.of_best("best", read)]
-    if counts:
-        begun.append(COUNTED.format(where=floor(shape)))
+def _search(shape: Shape) -> Statement:
+    """Keys and scores of the best memories first, and then their rows."""
+    form, indexed = shape.form, shape.has("index")
+    begun = [*_sources(shape), _best(shape)] if indexed else [_best(shape)]
+    chosen, order, floor = "best", " ORDER BY score DESC, m.id", "" if indexed else shape.floor
+    if shape.has("diversity"):
+        own = form.of_best("best", set())
+        begun.append(_CHOSEN.format(of_best=_indented(own), floor=_floor_of_pack(shape)))
+        chosen, order, floor = "chosen", " ORDER BY step", ""
+    columns = shape.described(shape.carried)
+    columns += ["score", *(["passed", "total"] if indexed else [])]
+    read = reads(*shape.described(shape.rows))
+    lines = [folded(f"SELECT {', '.join(columns)}", 0, 7), form.of_best(chosen, read)]
+    if shape.has("counts"):
+        begun.append(_COUNTED.format(chosen=f"{chosen}{floor}"))
         lines.append("  CROSS JOIN counted")
-    lines += [*filter(None, [floor(shape)]), " ORDER BY score DESC, m.id"]
-    return statement(shape, form, "search", begun, lines)
+    return _statement(shape, "search", begun, [*lines, *filter(None, [floor]), order])
 
 
-def statement(
-    shape: Shape, form: Form, name: str, begun: Sequence[str], lines: Sequence[str]
-) -> Statement:
-    """These common table expressions and lines as a statement, with query_facts if they read it."""
-    tables, last = ",\n".join(begun), "\n".join(lines)
-    if "query_facts" in tables + last:
-        facts = folded(f"SELECT * FROM {form.facts}", 4, 4)  # noqa: S608  ours
-        tables = f"query_facts AS MATERIALIZED (\n{facts}\n),\n{tables}"
-    text = f"/* pgrecall {name} */\nWITH {tables}\n{last}"
-    return Statement(rows_of(shape).in_schema(text))
+@lru_cache(maxsize=512)
+def _turns(shape: Shape) -> Statement:
+    columns = [*shape.described(shape.rows), f"{shape.score} AS score", "k.attached_to"]
+    outside = shape.outside(relevance=False)
+    source = shape.form.of_keys("keys", shape.inside, outside, reads(*columns, *outside))
+    lines = [folded(f"SELECT {', '.join(columns)}", 0, 7), source]
+    return _statement(shape, "turns", [_TURNS], lines)
 
 
-def best_of_all(shape: Shape, form: Form) -> str:
-    """The common table expression `best`: the keys and scores of the best of all memories."""
-    rows, outside = rows_of(shape), outside_of(shape)
-    listed = ["m.agent_id", "m.id", f"{score_in(shape, rows)} AS score", *carried_columns(shape)]
-    select = ", ".join(listed)
-    source = form.of_all(inside_of(shape), outside, reads(select, *outside))
-    ordered = f" ORDER BY score DESC, m.id LIMIT {form.limit}"
-    return table("best", "\n".join((folded(f"SELECT {select}", 0, 7), source, ordered)))
+@lru_cache(maxsize=512)
+def _linked(shape: Shape) -> Statement:
+    columns = [*shape.described(shape.rows), f"{shape.score} AS score", "k.hops"]
+    outside = shape.outside()
+    source = shape.form.of_keys("keys", shape.inside, outside, reads(*columns, *outside))
+    lines = [folded(f"SELECT {', '.join(columns)}", 0, 7), source]
+    if shape.has("min_score"):
+        hits = "\n".join(lines)
+        lines = [f"SELECT * FROM (\n{_indented(hits)}\n) best", shape.floor]  # noqa: S608  ours
+    lines.append(" ORDER BY score DESC, id LIMIT :ranked::integer")
+    own = "agent_id = :agent_id::text AND " if shape.form.routed else ""
+    begun = [_LINKED.format(own=own)]
+    return _statement(shape, "linked", begun, lines, recursive=True)
 
 
-def score_in(shape: Shape, rows: Rows) -> str:
-    """The score by these columns, with the weights as parameters."""
-    weighed = [(one, literal_column(f":{one.name}_weight", Double)) for one in shape.signals]
-    divides = shape.has("redistribute") and not all(is_known(one, rows) for one in shape.signals)
-    return compiled(score_of(weighed, rows, redistribute=divides, decay=shape.decay, once=once))
+def _best(shape: Shape) -> str:
+    """The common table expression of the keys and scores of the best memories."""
+    words = ["w.share", "w.coverage"] if shape.has("words") else []
+    carried = [*(f"u.{one.name}" for one in USAGE), *words]
+    columns = ", ".join(["m.agent_id", "m.id", f"{shape.score} AS score", *carried])
+    outside, inside = shape.outside(), shape.inside
+    read = reads(columns, *outside)
+    order = f" ORDER BY score DESC, m.id LIMIT {shape.form.limit}"
+    if not shape.has("index"):
+        every = folded(f"SELECT {columns}", 0, 7), shape.form.of_all(inside, outside, read), order
+        return f"best AS (\n{_indented(chr(10).join(every))}\n)"
+    found = folded(f"SELECT {columns}, k.source", 0, 7)
+    every = [found, shape.form.of_keys("keys", inside, outside, read)]
+    if shape.has("whole"):
+        found = folded(f"SELECT {columns}, NULL", 0, 7)
+        every += [" UNION ALL", found, shape.form.of_all(inside, outside, read)]
+    return f"""\
+every AS (
+{_indented(chr(10).join(every))}
+),
+best AS (
+    SELECT every.*, count(*) OVER () AS total,
+           (SELECT min(coalesce(counted.passed, 0))
+              FROM sources
+              LEFT JOIN (SELECT source, count(*) AS passed FROM every GROUP BY source) counted
+                ON counted.source = sources.number) AS passed
+      FROM every
+     ORDER BY score DESC, id LIMIT {shape.form.limit}
+)"""  # noqa: S608  ours
 
 
-def floor(shape: Shape) -> str:
-    return " WHERE best.score >= :min_score::float8" if shape.has("min_score") else ""
-
-
-def table(name: str, text: str, *, materialized: bool = False) -> str:
-    """A common table expression."""
-    lines = "\n".join(f"    {line}" for line in text.split("\n"))
-    return f"{name} AS {'MATERIALIZED ' if materialized else ''}(\n{lines}\n)"
-
-
-def once(divisor: ColumnElement[float]) -> ColumnElement[float]:
-    """A number that does not depend on the memory, computed once."""
-    return literal_column(f"(SELECT {compiled(divisor)} FROM query_facts q LIMIT 1)", Double)  # noqa: S608  ours
-
-
-def form_of(shape: Shape) -> Form:
-    """How the statements of this shape are planned."""
-    agents = ":agents::text[]"
-    as_of = ":as_of::timestamptz" if shape.has("as_of") else "NULL"
-    shift = max(map(shift_of, shape.signals), default=0.0)
-    facts = [
-        agents,
-        ":query" if shape.has("query") else "NULL",
-        ":keywords::text" if shape.has("words") else "NULL",
-        ":naming_text::text" if shape.has("naming") and not shape.has("given_names") else "NULL",
-        ":query_entities::text[]" if shape.has("given_names") else "NULL",
-        "NULL",
-        repr(float(shift)),
-        boolean(counts_subjects(shape.signals)),
-        as_of,
-    ]
-    return Form(
-        several=shape.has("teams"),
-        large=shape.has("large"),
-        routed=shape.has("distributed"),
-        words=f"pgrecall.keyword_shares({agents}, :keywords::text,"
-        f" :worded_owners::text[], {as_of})",
-        facts=f"pgrecall.query_facts({', '.join(facts)})",
-    )
-
-
-def rows_of(shape: Shape, carried: bool = False) -> Rows:
-    """The columns of matched for a search of this shape. `carried`: usage and words come from
-    `best`, so that every column has but one meaning."""
-    has, values = shape.has, {}
-    if has("query"):
-        values["query"] = ":query"
-    else:
-        values |= {"similarity": "NULL", "centered_similarity": "NULL"}
-    values["has_query"] = boolean(has("query"))
-    if has("as_of"):
-        values["as_of"] = ":as_of::timestamptz"
-    values["moment"] = values.get("as_of", "now()")
-    if has("period"):
-        values["period_from"] = ":period_from::timestamptz"
-        values["period_to"] = ":period_to::timestamptz"
-    values["has_period"] = boolean(has("period"))
-    if not has("words"):
-        values |= dict.fromkeys(("w.share", "w.coverage"), "NULL::float8")
-        values |= {"q.has_terms": "false", "word_share": "0"}
-    if has("subjects") and counts_subjects(shape.signals):
-        values["named_subject"] = "m.subject"
-    if not has("named"):
-        values |= {"has_names": "false", "entity_overlap": "0"}
-    elif not has("naming"):
-        values |= {
-            "q.query_entities": ":query_entities::text[]",
-            "q.names_in_query": ":names::integer",
-        }
-        values["has_names"] = "true"
-    rows = dict.fromkeys("muwq", "") if carried else {}
-    return Rows(shape.tables.schema, values, rows)
-
-
-def carried_columns(shape: Shape) -> list[str]:
-    """What the second phase needs of usage and words: looked up again, a plan from before there was
-    any usage would scan all of it for each hit."""
-    usage = [f"u.{one.name}" for one in USAGE]
-    return [*usage, "w.share", "w.coverage"] if shape.has("words") else usage
-
-
-def inside_of(shape: Shape) -> list[str]:
-    """The conditions on columns of agent_memories."""
-    own = Rows(shape.tables.schema, rows_of(shape).values, {"m": ""})
-    conditions = []
-    if not shape.has("statuses"):
-        conditions.append("status = 'active'")
-    if shape.has("valid"):
-        conditions.append(own.text("valid"))
-    if shape.has("as_of"):
-        conditions.append(own.text("existed"))
-    if shape.has("embedding"):
-        conditions.append("embedding IS NOT NULL")
-    memories = shape.tables.memories
-    columns = {one.name: one for one in memories.alias(memories.name).c}
-    for one in shape.filters:
-        if isinstance(one, str):
-            conditions.append(one)
-        elif one.reads.isdisjoint(COMPUTED):
-            conditions.append(f"({compiled(condition(one, columns, shape.tables.schema))})")
-    return conditions
-
-
-def outside_of(shape: Shape) -> list[str]:
-    """The conditions on other columns of matched."""
-    rows = rows_of(shape)
-    conditions = []
-    if shape.has("min_relevance"):
-        conditions.append(f"{rows.text('relevance')} >= :min_relevance::float8")
-    columns: dict[str, Any] = {one.name: one for one in shape.tables.memories.alias("m").c}
-    its = rows.c
-    stored = its.trust, its.last_accessed_at, its.moment, its.trust_curve
-    decayed = call(rows, "decayed_trust", *stored, its.trust_half_life_hours, null())
-    columns |= {one.name: literal_column(rows.text(one.name), field_type(one)) for one in USAGE}
-    columns |= {SIMILARITY: literal_column(rows.text("cosine"), Double), DECAYED_TRUST: decayed}
-    for one in shape.filters:
-        if not isinstance(one, str) and not one.reads.isdisjoint(COMPUTED):
-            conditions.append(f"({compiled(condition(one, columns, shape.tables.schema))})")
-    return conditions
-
-
-def described(shape: Shape, rows: Rows) -> str:
-    """The columns of a hit."""
-    columns = [*map(memory_column, ROW), "best.score"]
-    if shape.has("query"):
-        columns.append(f"{rows.text('similarity')} AS similarity")
-        columns.append(f"{rows.text('cosine')} AS cosine")
-    else:
-        columns.append("NULL::float8 AS similarity, NULL::float8 AS cosine")
-    values = [
-        compiled(signal_expression(one, rows)) if has_value(one, rows) else "0"
-        for one in shape.signals
-    ]
-    if shape.decay is not None:
-        values.append(compiled(factor(shape.decay, rows)))
-    columns.append(f"ARRAY[{', '.join(values)}]::float8[] AS signals")
-    if shape.has("relevance"):
-        columns.append(f"{rows.text('relevance')} AS relevance")
-    if shape.has("redistribute") and shape.has("keyword") and shape.has("words"):
-        columns.append(f"{rows.text('has_terms')} AS has_terms")
+def _sources(shape: Shape) -> list[str]:
+    """The common table expression `keys` of the candidates of rank indexes."""
+    by_words = shape.has("keyword", "words")
+    times = "1"
     if shape.has("naming"):
-        columns.append(f"{rows.filled('q.names_in_query')} AS names")
-    return ", ".join(columns)
+        times = "(SELECT CASE WHEN names_in_query > 0 THEN 3 ELSE 1 END FROM query_facts LIMIT 1)"
+    elif shape.has("named"):
+        times = "3"
+    return [_CANDIDATES.format(times=times, candidates=_BY_WORDS if by_words else _BY_POSITION)]
 
 
-def memory_column(name: str) -> str:
+def _floor_of_pack(shape: Shape) -> str:
+    return ":min_score::float8" if shape.has("min_score") else "0"
+
+
+def _statement(
+    shape: Shape, name: str, begun: Sequence[str], lines: Sequence[str], *, recursive: bool = False
+) -> Statement:
+    """These common table expressions and lines as a statement, with what they read."""
+    tables, last = _listed(begun), "\n".join(lines)
+    first = []
+    if "query_facts" in tables + last:
+        called = folded(f"SELECT * FROM {shape.form.facts}", 4, 4)  # noqa: S608  ours
+        first.append(f"query_facts AS MATERIALIZED (\n{called}\n)")
+    if " terms" in tables + last:
+        first.append(_TERMS)
+    if " worded " in tables + last:
+        first.append(_WORDED.format(words=shape.form.words))
+    begin = "WITH RECURSIVE" if recursive else "WITH"
+    text = f"/* pgrecall {name} */\n{begin} {_listed([*first, tables])}\n{last}"
+    return Statement(shape.rows.in_schema(text))
+
+
+def _listed(tables: Sequence[str]) -> str:
+    return ",\n".join(tables)
+
+
+def _once(divisor: ColumnElement[float]) -> ColumnElement[float]:
+    """A number that does not depend on the memory, computed once."""
+    return literal_column(f"(SELECT {compiled(divisor)} FROM query_facts q LIMIT 1)", Double)  # noqa: S608
+
+
+def _field(name: str, rows: Rows) -> str:
     """A field of a hit."""
     if name == "embedding":
         return "NULL AS embedding"
     if name in COUNTERS:
-        return f"coalesce({name}, 0) AS {name}"
-    return f"m.{name}" if name in ("agent_id", "id") else name
+        return f"{rows.text(name)} AS {name}"
+    if FIELD[name].part == "usage":  # as it is stored, also after as_of
+        return rows.filled(f"u.{name}")
+    return f"m.{name}" if name in ("agent_id", "id") else rows.text(name)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.split("\n"))
