@@ -13,6 +13,7 @@ from sqlalchemy import Connection, NullPool, create_engine, text
 
 from pgrecall import Decay, MemoryRepository, Profile, migrate, profiles
 from pgrecall.core.steps import READS_TOGETHER, needs
+from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.question import Question
 from pgrecall.schema import Tables, tables
 from pgrecall.scoring.attribute import Attribute
@@ -27,7 +28,6 @@ from pgrecall.scoring.signals import (
     Usefulness,
 )
 from pgrecall.search.searching import hits_of
-from pgrecall.search.statements import of_all as searches
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
 from tests.integration.support import before
@@ -85,7 +85,7 @@ FILTERS: list[Any] = [
     {"content": {"$match": "tea -rain"}},
     {"$or": [{"retrieval_count": {"$gte": 20}}, {"metadata.stats.views": {"$lt": 30}}]},
     {"$not": {"last_accessed_at": {"$gt": before(3)}}, "importance": {"$lt": 0.9}},
-    tables().memories.c.subject.is_not(None),
+    tables("pgrecall").memories.c.subject.is_not(None),
 ]
 TEAMS = ("red", "blue")
 approx = partial(pytest.approx, abs=1e-9)
@@ -96,7 +96,7 @@ def searched(tables: Tables, /, agent_id: str, query: Any, k: int, **arguments: 
     """A search by the statement over matched."""
     question = Question.of(tables, agent_id, query, k=k, arguments=cast(Any, arguments))
     request = yield from question.resolved(tables)
-    rows = yield searches(tables, request)
+    rows = yield ranks(tables, "search", request, exact=True)
     return list(hits_of(request.profile, rows))
 
 

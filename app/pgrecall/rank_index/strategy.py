@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -13,7 +13,6 @@ from pgrecall.core.steps import Ask, Keep, Operation, Run
 from pgrecall.core.vectors import StoredVector
 from pgrecall.rank_index import space
 from pgrecall.rank_index.index import MEASURED_HITS, RankIndex, Source, Sources
-from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.owner_facts import owner_facts, without_indexes
 from pgrecall.ranking.search_parameters import Search, shift_of
@@ -45,22 +44,6 @@ build; exact scores have the present one."""
 
 Over = Callable[[Tables, Search, Sources, Mapping[str, Any]], Run]
 """Executes a statement over the candidates of these sources, with these values."""
-
-
-def over_candidates(
-    tables: Tables,
-    search: Search,
-    sources: Sources,
-    values: Mapping[str, Any],
-    *options: str,
-    name: str = "search",
-) -> Run:
-    """Executes the statement of this name over the candidates, which adds `passed` and `total`.
-
-    The caller needs these two even if no row reaches min_score, so it must apply min_score itself,
-    unless turns are added.
-    """
-    return ranks(tables, name, search, *options, *sources.options, exact=False, **values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +78,9 @@ def search_with_index(
     tables: Tables,
     search: Search,
     strategy: Strategy,
-    over: Over = over_candidates,
+    over: Over,
 ) -> Operation[Found | None]:
-    """Executes the statement `over` the candidates of rank indexes, by default for the k best.
+    """Executes the statement `over` the candidates of rank indexes.
 
     Returns None if all memories must be scored.
     If too few candidates pass the filters, it retries with as many as should suffice, judging by
@@ -124,7 +107,7 @@ def search_with_index(
         if candidates == MAX_CANDIDATES or more > 2 * MAX_CANDIDATES:
             return None
         candidates = min(more, MAX_CANDIDATES)
-    floor = None if search.surrounding_turns else search.min_score
+    floor = search.min_score
     passed = [row for row in rows if floor is None or row.score >= floor]
     return Found(passed, rows[0].total)
 
@@ -133,7 +116,7 @@ def plan_index_use(
     tables: Tables,
     search: Search,
     strategy: Strategy,
-    over: Over = over_candidates,
+    over: Over,
 ) -> Operation[IndexPlan | None]:
     """The statement over the candidates of the owners' rank indexes; None if none is worth it."""
     if strategy == "exact" or search.spans_nodes:
@@ -159,8 +142,6 @@ def plan_index_use(
         if row.mean is not None and (row.mean_latest is None or row.mean_latest <= moment)
     }
     sources = _sources(search, owners, usable, means, moment, layout)
-    if not (search.surrounding_turns or search.diversity):  # whose statements choose among the best
-        search = replace(search, min_score=None)
     run = partial(over, tables, search, sources)
     return IndexPlan(run, search, sources, usable)
 

@@ -153,7 +153,7 @@ def sum_of(parts: Iterable[ColumnElement[float]]) -> ColumnElement[float]:
     total: ColumnElement[float] | None = None
     for one in parts:
         total = one if total is None else total + one
-    return number(0) if total is None else total
+    return _float8(0) if total is None else total
 
 
 @singledispatch

@@ -181,8 +181,9 @@ class Form:
     def of_all(self, inside: Sequence[str], outside: Sequence[str], read: Set[str]) -> str:
         """FROM and WHERE of a statement about all memories that meet conditions: those `inside` are
         on columns of agent_memories alone. `read`: which of u, w and q it reads."""
-        found = " AND ".join((self.agents("agent_memories.agent_id"), *inside))
-        lines = ["  FROM (SELECT * FROM pgrecall.agent_memories", folded(f"WHERE {found}) m", 9, 2)]
+        found = " AND ".join((self.agents("m.agent_id"), *inside))
+        memories = f"(SELECT * FROM pgrecall.agent_memories m WHERE {found}) m"  # noqa: S608  ours
+        lines = [folded(f"FROM {memories}", 2, 8)]
         if "u" in read:
             usage = "pgrecall.memory_usage"
             if not self.joins_left:
@@ -218,9 +219,11 @@ class Form:
     def _looked_up(self, row: str, table: str, key: str, conditions: Sequence[str]) -> str:
         """A lookup by the key. OFFSET 0 forces it: a plan from a time when the agent had few
         memories could scan all of them for each row."""
-        own = [f"{table}.agent_id = :agent_id::text"] if self.routed else []
-        its = [*own, f"{table}.agent_id = k.agent_id", f"{table}.{key} = k.id", *conditions]
-        found = f"(SELECT * FROM pgrecall.{table} WHERE {' AND '.join(its)} OFFSET 0) {row}"  # noqa: S608
+        own = [f"{row}.agent_id = :agent_id::text"] if self.routed else []
+        its = " AND ".join(
+            (*own, f"{row}.agent_id = k.agent_id", f"{row}.{key} = k.id", *conditions)
+        )
+        found = f"(SELECT * FROM pgrecall.{table} {row} WHERE {its} OFFSET 0) {row}"  # noqa: S608
         join = "CROSS JOIN LATERAL {}" if row == "m" else "LEFT JOIN LATERAL {} ON true"
         return folded(join.format(found), 2, 6)
 

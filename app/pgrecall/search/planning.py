@@ -15,12 +15,12 @@ from pgrecall.core.validation import require_bool
 from pgrecall.core.vectors import VectorLike
 from pgrecall.rank_index.strategy import plan_index_use
 from pgrecall.ranking.arguments import SearchArguments
-from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.question import Question
 from pgrecall.schema import Tables
 from pgrecall.search.scatter_gather import each_owner
 from pgrecall.search.searching import diverse, require_diverse, require_strategy
+from pgrecall.search.statements import of_all, of_candidates
 
 
 @needs(READS)
@@ -50,11 +50,9 @@ def plan(
     if diversity:
         search = diverse(search, diversity)
     search = each_owner(search)[0]
-    attempt = yield from plan_index_use(tables, search, strategy)
+    attempt = yield from plan_index_use(tables, search, strategy, of_candidates)
     how: Literal["exact", "index"] = "exact" if attempt is None else "index"
-    asked_for = (
-        ranks(tables, "search", search) if attempt is None else attempt.run(attempt.candidates)
-    )
+    asked_for = of_all(tables, search) if attempt is None else attempt.run(attempt.candidates)
     assert isinstance(asked_for.statement, Statement)
     written = asked_for.statement.named
     options = "VERBOSE, ANALYZE, BUFFERS" if run else "VERBOSE"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from typing import Any, Unpack, get_args
 from uuid import UUID
@@ -14,13 +13,13 @@ from pgrecall.core.limits import COMPARED_PER_HIT, MAX_CONSIDERED
 from pgrecall.core.memory import leading_memory
 from pgrecall.core.quoting import shortened
 from pgrecall.core.rerankers import Rerank, Reranker
-from pgrecall.core.steps import READS, READS_TOGETHER, Ask, Operation, Uncounted, needs
+from pgrecall.core.steps import READS, READS_TOGETHER, Ask, Mode, Operation, Uncounted, needs
 from pgrecall.core.validation import in_list, require_bool, require_count, require_diversity
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
 from pgrecall.rank_index.strategy import search_with_index
 from pgrecall.ranking.arguments import SearchArguments
-from pgrecall.ranking.composing import ranks, reads
+from pgrecall.ranking.composing import reads
 from pgrecall.ranking.hits import Hits, Strategy
 from pgrecall.ranking.question import Question, embedded
 from pgrecall.ranking.search_parameters import Search
@@ -29,15 +28,22 @@ from pgrecall.schema.verbs import call
 from pgrecall.scoring.profile import Profile, contributions
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.signals import DECAY, EntityOverlap, Keyword
+from pgrecall.search.hit_pairs import similarities
+from pgrecall.search.packing import PACKED, Limits, pack
 from pgrecall.search.reordering import Reordering, chosen, reordering
-from pgrecall.search.scatter_gather import ALL_AT_ONCE, each_owner, scatter_gather
+from pgrecall.search.scatter_gather import each_owner
+from pgrecall.search.statements import linked_to, of_all, of_candidates, turns_of
 
 MAX_HOPS = 2
 """The greatest `linked`."""
 
 
-# Linked memories are scored by a second statement, with the same now().
-@needs(lambda *_, linked=0, **__: READS_TOGETHER if linked else READS)
+def _mode(*_: object, linked: int = 0, surrounding_turns: int = 0, **__: object) -> Mode:
+    """What is added to hits is scored by a second statement, with the same now()."""
+    return READS_TOGETHER if linked or surrounding_turns else READS
+
+
+@needs(_mode)
 def search(
     tables: Tables,
     /,
@@ -168,41 +174,111 @@ def hits_of_search(
     may_count: bool,
 ) -> Operation[tuple[Hits, bool | None]]:
     """The hits of a search, and whether its statement counted them; None if it did not try."""
-    apart = ALL_AT_ONCE
-    if request.spans_nodes:
-        apart = yield from scatter_gather(tables, request, strategy)
-    indexed = yield from search_with_index(tables, request, strategy)
-    adds_hits = linked or request.surrounding_turns
-    alone = indexed is None and not adds_hits and not (request.is_large or request.distributed)
+    rows: list[Any] = []
+    parts, exact, total = each_owner(request), [], 0
     counted: bool | None = None
-    if indexed is None:
-        may_prepare, values = request.may_prepare, apart.parameters
-        ranked = partial(ranks, tables, "search", request, may_prepare=may_prepare, **values)
-        rows: Any = Uncounted
-        if may_count and alone and by is None:
-            rows = yield ranked("touch", counts=True, **touch_parameters(request.profile))
-            counted = rows is not Uncounted
-        if rows is Uncounted:
-            rows = yield ranked()
-        candidates = apart.candidates
-    else:
-        rows, candidates = indexed.rows, indexed.total
+    for part in parts:
+        indexed = yield from search_with_index(tables, part, strategy, of_candidates)
+        exact.append(indexed is None)
+        if indexed is not None:
+            rows += indexed.rows
+            total += indexed.total
+            continue
+        several = request.is_large or request.distributed or request.surrounding_turns
+        found: Any = Uncounted
+        if may_count and not (several or linked or request.diversity) and by is None:
+            counting = of_all(tables, part, counts=True, **touch_parameters(request.profile))
+            found = yield counting
+            counted = found is not Uncounted
+        if found is Uncounted:
+            found = yield of_all(tables, part)
+        rows += found
+    if len(parts) > 1:
+        rows = sorted(rows, key=lambda row: (-row.score, row.id))[: request.most]
     hits = Hits(
         hits_of(request.profile, rows),
-        strategy="exact" if candidates is None else "index",
-        candidates=candidates,
+        strategy="exact" if all(exact) else "index",
+        candidates=None if all(exact) else total,
         period=request.period,
         profile=request.profile.name,
         floor=request.profile.min_relevance if request.shows_relevance else None,
     )
+    if request.diversity:
+        hits[:] = yield from _diversified(tables, request, hits)
     if by is not None:
         yield from by.applied(hits)
         request = replace(request, k=by.k)
+    if request.surrounding_turns and hits:
+        turns = yield from _turns(tables, parts, exact, hits)
+        hits[:] = _in_passages([*hits, *turns])
     if linked and hits:
         near = yield from _neighbours(tables, request, hits, linked)
         in_two_parts = request.surrounding_turns or hits.reranked or request.diversity
         hits[:] = [*hits, *near] if in_two_parts else sorted([*hits, *near], key=place)
     return hits, counted
+
+
+def _diversified(
+    tables: Tables, request: Search, hits: Sequence[ScoredMemory]
+) -> Operation[list[ScoredMemory]]:
+    """The k that maximal marginal relevance chooses among the best, as a context does that has room
+    for all, in the order in which they are chosen."""
+    alike = yield from similarities(tables, request, hits)
+    limits = Limits(most=request.k, diversity=request.diversity)
+    types = [one.memory.memory_type for one in hits]
+    outcomes = pack(limits, [one.score for one in hits], [0] * len(hits), types, alike=alike)
+    chosen = [
+        (one.step, hit)
+        for one, hit in zip(outcomes, hits, strict=True)
+        if one is not None and one.verdict == PACKED
+    ]
+    return [hit for _, hit in sorted(chosen, key=lambda one: one[0] or 0)]
+
+
+def _turns(
+    tables: Tables, parts: Sequence[Search], exact: Sequence[bool], hits: Sequence[ScoredMemory]
+) -> Operation[list[ScoredMemory]]:
+    """The turns next to hits that are no hits themselves."""
+    found: list[ScoredMemory] = []
+    for part, is_exact in zip(parts, exact, strict=True):
+        if given := _given(part, hits):
+            rows = yield turns_of(tables, part, given, exact=is_exact)
+            found += hits_of(part.profile, rows)
+    return found
+
+
+def _given(part: Search, hits: Iterable[ScoredMemory]) -> dict[str, list[Any]]:
+    """Those hits whose agents a search is about, as parameters; empty if there are none."""
+    owners = {part.agent_id, *part.teams}
+    own = [one for one in hits if one.memory.owner_id in owners]
+    return (
+        own
+        and {
+            "hit_owners": [one.memory.owner_id for one in own],
+            "hit_ids": [one.memory.id for one in own],
+            "hit_scores": [one.score for one in own],
+        }
+    ) or {}
+
+
+def _in_passages(hits: Sequence[ScoredMemory]) -> list[ScoredMemory]:
+    """Turns of one session that belong together stand next to each other, in order, by their best
+    hit."""
+    scores = {one.memory.id: one.score for one in hits if one.attached_to is None}
+    passages: defaultdict[Any, list[ScoredMemory]] = defaultdict(list)
+    for one in hits:
+        passages[one.memory.owner_id, one.memory.session or one.memory.id].append(one)
+
+    def of_hit(one: ScoredMemory) -> tuple[float, UUID]:
+        anchor = one.attached_to or one.memory.id
+        return -scores[anchor], anchor
+
+    def turn(one: ScoredMemory) -> tuple[Any, ...]:
+        number, created = one.memory.turn, one.memory.created_at
+        return number is None, number, created is None, created, one.memory.id
+
+    ordered = sorted(passages.values(), key=lambda passage: min(map(of_hit, passage)))
+    return [one for passage in ordered for one in sorted(passage, key=turn)]
 
 
 def _each(agent_id: object, queries: object) -> Iterator[tuple[Any, Any]]:
@@ -233,22 +309,12 @@ def _neighbours(
 ) -> Operation[list[ScoredMemory]]:
     """Memories linked to the hits that were not found by the search, best first."""
     anchors = [one for one in hits if one.attached_to is None]
+    most = request.k + len(hits) - len(anchors)  # some may have been added as turns already
     found: list[ScoredMemory] = []
     for part in each_owner(request):
-        owners = {part.agent_id, *part.teams}
-        memories = [one.memory for one in anchors if one.memory.owner_id in owners]
-        rows = yield ranks(
-            tables,
-            "linked",
-            part,
-            hops=hops,
-            hit_owners=[memory.owner_id for memory in memories],
-            hit_ids=[memory.id for memory in memories],
-            ranked=request.k
-            + len(hits)
-            - len(anchors),  # some may have been added as turns already
-        )
-        found += (hit(request.profile, row) for row in rows)
+        if given := _given(part, anchors):
+            rows = yield linked_to(tables, part, given, hops, most)
+            found += hits_of(request.profile, rows)
     there = {(one.memory.owner_id, one.memory.id) for one in hits}
     new = [one for one in found if (one.memory.owner_id, one.memory.id) not in there]
     return sorted(new, key=place)[: request.k]

@@ -45,24 +45,6 @@ terms AS MATERIALIZED (
      CROSS JOIN LATERAL pgrecall.term_weights(owner.agent_id, :keywords::text, :exact::boolean,
                             :worded_owners::text[], :as_of::timestamptz) found)"""
 """exact: counted now, and not when the rank index was built."""
-_CHOSEN: Final = """\
-pool AS MATERIALIZED (
-    SELECT best.agent_id, best.id, best.score, m.embedding AS vector,
-           row_number() OVER (ORDER BY best.score DESC, best.id)::integer AS place
-{of_best}
-),
-chosen AS (
-    SELECT best.*, verdict.step
-      FROM best
-      JOIN pool ON pool.agent_id = best.agent_id AND pool.id = best.id
-      JOIN pgrecall.pack(ARRAY(SELECT score FROM pool ORDER BY place),
-               ARRAY(SELECT 0 FROM pool), ARRAY(SELECT '' FROM pool), 0, :k::integer,
-               floor => {floor}, diversity => :diversity::float8,
-               alike => ARRAY(SELECT pgrecall.similarity(one.vector, other.vector, 0::float8)
-                                FROM pool one CROSS JOIN pool other
-                               ORDER BY one.place, other.place)) verdict
-        ON verdict.place = pool.place AND verdict.verdict = 'packed')"""
-"""Those that maximal marginal relevance chooses among the best, as a context with room for all."""
 _TURNS: Final = """\
 keys AS (
     SELECT DISTINCT ON (hit.agent_id, near.id) hit.agent_id, near.id, hit.id AS attached_to
@@ -132,7 +114,7 @@ class Shape:
     signals: tuple[Signal, ...]
     decay: Decay | None
     filters: tuple[Node | str, ...] = ()
-    """The conditions of the filter; a SQLAlchemy condition as text on `agent_memories`."""
+    """The conditions of the filter; a SQLAlchemy condition as text on `m`."""
 
     def has(self, *options: str) -> bool:
         """True if it has all of these options."""
@@ -209,14 +191,12 @@ class Shape:
     @property
     def inside(self) -> list[str]:
         """The conditions on columns of agent_memories."""
-        own = Rows(self.tables.schema, self._values, {"m": "agent_memories"})
-        memories = self.tables.memories
-        columns = {one.name: one for one in memories.alias(memories.name).c}
+        columns = {one.name: one for one in self.tables.memories.alias("m").c}
         named = {
-            "agent_memories.status = 'active'": not self.has("statuses"),
-            own.text("valid"): self.has("valid"),
-            own.text("existed"): self.has("as_of"),
-            "agent_memories.embedding IS NOT NULL": self.has("embedding"),
+            "m.status = 'active'": not self.has("statuses"),
+            self.rows.text("valid"): self.has("valid"),
+            self.rows.text("existed"): self.has("as_of"),
+            "m.embedding IS NOT NULL": self.has("embedding"),
         }
         return [
             *(text for text, is_asked in named.items() if is_asked),
@@ -288,10 +268,10 @@ class Shape:
         return " WHERE best.score >= :min_score::float8" if self.has("min_score") else ""
 
 
-def of_all(tables: Tables, search: Search, *, counts: bool = False) -> Run:
+def of_all(tables: Tables, search: Search, *, counts: bool = False, **values: Any) -> Run:
     """The k best of all memories; it may count them."""
-    options = ("counts",) if counts else ()
-    return _run(tables, search, options, _search, may_prepare=search.may_prepare, counts=counts)
+    options, may_prepare = ("counts",) if counts else (), search.may_prepare
+    return _run(tables, search, options, _search, may_prepare=may_prepare, counts=counts, **values)
 
 
 def of_candidates(
@@ -337,7 +317,7 @@ def _run(
         if isinstance(part.node, Comparison | Group):
             conditions.append(part.node)
         else:
-            text, bound = written(tables.memories, part.node, f"where_{number}_")
+            text, bound = written(tables.memories, part.node, f"where_{number}_", "m")
             conditions.append(f"({text})")
             parameters |= bound
     parameters |= search.filters.values
@@ -351,19 +331,15 @@ def _search(shape: Shape) -> Statement:
     """Keys and scores of the best memories first, and then their rows."""
     form, indexed = shape.form, shape.has("index")
     begun = [*_sources(shape), _best(shape)] if indexed else [_best(shape)]
-    chosen, order, floor = "best", " ORDER BY score DESC, m.id", "" if indexed else shape.floor
-    if shape.has("diversity"):
-        own = form.of_best("best", set())
-        begun.append(_CHOSEN.format(of_best=_indented(own), floor=_floor_of_pack(shape)))
-        chosen, order, floor = "chosen", " ORDER BY step", ""
-    columns = shape.described(shape.carried)
-    columns += ["score", *(["passed", "total"] if indexed else [])]
+    floor = "" if indexed else shape.floor
+    columns = [*shape.described(shape.carried), "score", *(["passed", "total"] if indexed else [])]
     read = reads(*shape.described(shape.rows))
-    lines = [folded(f"SELECT {', '.join(columns)}", 0, 7), form.of_best(chosen, read)]
+    lines = [folded(f"SELECT {', '.join(columns)}", 0, 7), form.of_best("best", read)]
     if shape.has("counts"):
-        begun.append(_COUNTED.format(chosen=f"{chosen}{floor}"))
+        begun.append(_COUNTED.format(chosen=f"best{floor}"))
         lines.append("  CROSS JOIN counted")
-    return _statement(shape, "search", begun, [*lines, *filter(None, [floor]), order])
+    lines += [*filter(None, [floor]), " ORDER BY score DESC, m.id"]
+    return _statement(shape, "search", begun, lines)
 
 
 @lru_cache(maxsize=512)
@@ -430,10 +406,6 @@ def _sources(shape: Shape) -> list[str]:
     elif shape.has("named"):
         times = "3"
     return [_CANDIDATES.format(times=times, candidates=_BY_WORDS if by_words else _BY_POSITION)]
-
-
-def _floor_of_pack(shape: Shape) -> str:
-    return ":min_score::float8" if shape.has("min_score") else "0"
 
 
 def _statement(
