@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import product
@@ -280,13 +280,22 @@ def test_a_search_is_one_flat_expression_over_rows_found_by_key(
             # agent that it does not know, 200 rows (see _create in the baseline).
             if name in ("plain", "as of"):
                 assert memories["Plan Rows"] > 50
-                assert not any(one["Node Type"] == "Nested Loop" for one in below)
+                assert looping(below) == []
                 assert all(one["Plan Width"] < 100 for one in below if one["Node Type"] == "Sort")
             if planned is custom_plan:
                 # A plan for any k expects k to be a tenth of all rows, and is not kept.
-                for table, id_ in (("agent_memories", "id"), ("memory_usage", "memory_id")):
+                again = [("agent_memories", "id")]
+                if not usage:  # else they come along with the score
+                    again.append(("memory_usage", "memory_id"))
+                for table, id_ in again:
                     [described] = [one for one in scans(plan, table) if one not in below]
                     assert_by_key(described, f"pk_{table}", id_)
+
+
+def looping(plans: Iterable[Plan]) -> list[Plan]:
+    """Loops, but for those over the one row that says what the query is."""
+    loops = [one for one in plans if one["Node Type"] == "Nested Loop"]
+    return [one for one in loops if one["Plans"][0].get("CTE Name") != "query_facts"]
 
 
 def test_no_plan_hashes_the_memories(large: Engine) -> None:
@@ -311,11 +320,11 @@ def test_no_plan_of_a_young_database_compares_all_with_all(server_url: str, temp
                 for profile in (profiles.hybrid, profiles.trust, WORDS):
                     search = searching(profile, name, keywords="memory 7")
                     [plan] = plans(young, search, planned)
-                    joins = [one["Node Type"] for one in ranked(plan) if "Join Type" in one]
+                    joins = [one for one in ranked(plan) if one.get("Join Type") == "Full"]
                     assert len(joins) == 1 + (profile is profiles.hybrid)
-                    assert "Nested Loop" not in joins
+                    assert name == "teams" or looping(ranked(plan)) == []
                     hashed = [one for one in ranked(plan) if one["Node Type"] == "Hash"]
-                    if planned is generic_plan:  # which may be cached
+                    if planned is generic_plan and profile is profiles.trust:  # may be cached
                         assert not any(scans(one, "agent_memories") for one in hashed)
         young.dispose()
 

@@ -138,14 +138,17 @@ def _in_use(
     weighed: Iterable[tuple[Signal, ColumnElement[float]]], m: Matched
 ) -> ColumnElement[float]:
     """The sum of the weights of signals for which the query has something; 1 if it has none."""
-    parts: list[ColumnElement[float]] = []
+    others: list[ColumnElement[float]] = []
     for signal, weight in weighed:
         need = _need(signal, m)
-        if need is None or isinstance(need, True_):
-            parts.append(weight)
-        elif not isinstance(need, False_):
-            parts.append(case((need, weight), else_=number(0)))
-    return func.coalesce(func.nullif(sum_of(parts), number(0), type_=Double), number(1))
+        if isinstance(need, False_):
+            others.append(weight)
+        elif not (need is None or isinstance(need, True_)):
+            others.append(case((need, number(0)), else_=weight))
+    used = number(1)
+    for unused in others:
+        used = used - unused
+    return case((sum_of(others) < number(1 - 1e-9), used), else_=number(1))
 
 
 def sum_of(parts: Iterable[ColumnElement[float]]) -> ColumnElement[float]:

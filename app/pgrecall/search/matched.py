@@ -16,7 +16,8 @@ from sqlalchemy.dialects.postgresql.psycopg import dialect
 from pgrecall.core.resources import sql_folder
 
 _NAMED: Final = dialect(paramstyle="named")  # type: ignore[no-untyped-call]
-_NAME = re.compile(r"\b(?P<row>[muwq])\.(?P<column>\w+)|(?<!:):(?P<value>\w+)")
+_PLACE = re.compile(r"(?<!:):(\w+)")
+_COLUMN = re.compile(r"\b([muwq])\.(\w+)")
 _WORD = re.compile(r"(?:'(?:[^']|'')*'|\"[^\"]*\"|[^\s'\"])+")
 _WORDED: Final = """unnest((SELECT worded.memories FROM worded),
        (SELECT worded.shares FROM worded), (SELECT worded.coverages FROM worded),
@@ -85,19 +86,21 @@ class Rows:
     def text(self, name: str) -> str:
         """The SQL of a column."""
         known = self.values.get(name)
-        return known or self.filled(relation().columns.get(name, f"m.{name}"))
+        if known is None:
+            return self.filled(relation().columns.get(name, f"m.{name}"))
+        return self._renamed(known)
 
     def filled(self, text: str) -> str:
         """The SQL of an expression over the rows m, u, w and q."""
+        places = _PLACE.sub(lambda match: self.values.get(match[1], "NULL"), text)
+        return self.in_schema(self._renamed(places))
 
+    def _renamed(self, text: str) -> str:
         def one(match: re.Match[str]) -> str:
-            row, column = match["row"], match["column"]
-            if row is None:
-                return self.values.get(match["value"], "NULL")
-            row = self.rows.get(row, row)
+            row, column = self.rows.get(match[1], match[1]), match[2]
             return self.values.get(match[0]) or (f"{row}.{column}" if row else column)
 
-        return self.in_schema(_NAME.sub(one, text))
+        return _COLUMN.sub(one, text)
 
     def in_schema(self, text: str) -> str:
         """The text, in which pgrecall. means our schema."""
@@ -196,12 +199,11 @@ class Form:
             outside = [joined_in_full(outside)]
         return "\n".join([*lines, *_where(outside)])
 
-    def of_best(self, best: str, read: Set[str]) -> str:
-        """FROM of a statement about the rows of this relation, each looked up by its key. Its
-        columns of u and w are those of `best`."""
-        own = "m.agent_id = :agent_id::text AND " if self.routed else ""
-        its = f"{own}m.agent_id = {best}.agent_id AND m.id = {best}.id"
-        lines = [folded(f"FROM {best} JOIN pgrecall.agent_memories m ON {its}", 2, 2)]
+    def of_best(self, read: Set[str]) -> str:
+        """FROM of a statement about the rows of `best`, each looked up by its key."""
+        lines = ["  FROM best", self._looked_up("m", "agent_memories", "id", (), "best")]
+        if "u" in read:
+            lines.append(self._looked_up("u", "memory_usage", "memory_id", (), "best"))
         return "\n".join([*lines, *self._query_facts(read)])
 
     def of_keys(
@@ -216,12 +218,14 @@ class Form:
             lines.append(_COMPARED)
         return "\n".join([*lines, *self._query_facts(read), *_where(outside)])
 
-    def _looked_up(self, row: str, table: str, key: str, conditions: Sequence[str]) -> str:
+    def _looked_up(
+        self, row: str, table: str, key: str, conditions: Sequence[str], keys: str = "k"
+    ) -> str:
         """A lookup by the key. OFFSET 0 forces it: a plan from a time when the agent had few
         memories could scan all of them for each row."""
         own = [f"{row}.agent_id = :agent_id::text"] if self.routed else []
         its = " AND ".join(
-            (*own, f"{row}.agent_id = k.agent_id", f"{row}.{key} = k.id", *conditions)
+            (*own, f"{row}.agent_id = {keys}.agent_id", f"{row}.{key} = {keys}.id", *conditions)
         )
         found = f"(SELECT * FROM pgrecall.{table} {row} WHERE {its} OFFSET 0) {row}"  # noqa: S608
         join = "CROSS JOIN LATERAL {}" if row == "m" else "LEFT JOIN LATERAL {} ON true"

@@ -167,6 +167,8 @@ class Shape:
         has, values = self.has, {"as_of": self._as_of, "moment": "now()"}
         if has("as_of"):
             values["moment"] = self._as_of
+        else:
+            values["last_accessed_at"] = "u.last_accessed_at"
         values["has_query"] = boolean(has("query"))
         if has("query"):
             values["query"] = ":query"
@@ -333,8 +335,8 @@ def _search(shape: Shape) -> Statement:
     begun = [*_sources(shape), _best(shape)] if indexed else [_best(shape)]
     floor = "" if indexed else shape.floor
     columns = [*shape.described(shape.carried), "score", *(["passed", "total"] if indexed else [])]
-    read = reads(*shape.described(shape.rows))
-    lines = [folded(f"SELECT {', '.join(columns)}", 0, 7), form.of_best("best", read)]
+    read = reads(*shape.described(shape.rows)) - reads(*_carried(shape))
+    lines = [folded(f"SELECT {', '.join(columns)}", 0, 7), form.of_best(read)]
     if shape.has("counts"):
         begun.append(_COUNTED.format(chosen=f"best{floor}"))
         lines.append("  CROSS JOIN counted")
@@ -368,9 +370,7 @@ def _linked(shape: Shape) -> Statement:
 
 def _best(shape: Shape) -> str:
     """The common table expression of the keys and scores of the best memories."""
-    words = ["w.share", "w.coverage"] if shape.has("words") else []
-    carried = [*(f"u.{one.name}" for one in USAGE), *words]
-    columns = ", ".join(["m.agent_id", "m.id", f"{shape.score} AS score", *carried])
+    columns = ", ".join(["m.agent_id", "m.id", f"{shape.score} AS score", *_carried(shape)])
     outside, inside = shape.outside(), shape.inside
     read = reads(columns, *outside)
     order = f" ORDER BY score DESC, m.id LIMIT {shape.form.limit}"
@@ -395,6 +395,15 @@ best AS (
       FROM every
      ORDER BY score DESC, id LIMIT {shape.form.limit}
 )"""  # noqa: S608  ours
+
+
+def _carried(shape: Shape) -> list[str]:
+    """What the second phase takes from the first, which has read it. Usage looked up again by a
+    plan from before there was any would be scanned as a whole for each hit."""
+    usage = [f"u.{one.name}" for one in USAGE]
+    if "u" not in reads(shape.score, *shape.outside()):
+        usage = []
+    return [*usage, "w.share", "w.coverage"] if shape.has("words") else usage
 
 
 def _sources(shape: Shape) -> list[str]:
