@@ -21,7 +21,7 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.score import call, factor, has_value, number, signal_expression
 from pgrecall.scoring.signals import Keyword
 from pgrecall.search.matched import compiled
-from pgrecall.search.statements import Shape, rows_of
+from pgrecall.search.statements import Shape
 
 MAX_PAIRS = 30_000
 """The most pairs of query and memory. A candidate takes about a quarter of a microsecond a pair."""
@@ -140,7 +140,7 @@ def drawn(context: Asked, checked: Sequence[CheckedQuery], profile: Profile) -> 
 
 def _columns(shape: Shape, scored: Sequence[Scored]) -> dict[str, str]:
     """The value of each signal, the cosine, the share of words, and the sum of all values."""
-    rows, [one] = rows_of(shape), scored
+    rows, [one] = shape.rows, scored
     # A decay multiplies the sum, so it may multiply each part.
     decay = one.shape.decay
     times = None if decay is None else factor(decay, rows)

@@ -13,7 +13,7 @@ from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.scored import Asked, Scored, ask
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import RECORD_DECIMALS
-from pgrecall.search.statements import Shape, rows_of
+from pgrecall.search.statements import Shape
 
 STEP = 10**RECORD_DECIMALS
 STEPS = 100
@@ -106,7 +106,7 @@ def reached(
 
 
 def _columns(shape: Shape, scored: Sequence[Scored]) -> dict[str, str]:
-    return {"relevance": rows_of(shape).text("relevance")}
+    return {"relevance": shape.rows.text("relevance")}
 
 
 def _reach(scored: Sequence[Scored], has_least: bool) -> str:

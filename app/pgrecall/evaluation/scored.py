@@ -26,15 +26,11 @@ from pgrecall.scoring.expression import shift_of
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.score import is_known, score_of
 from pgrecall.scoring.signals import EntityOverlap, Signal, Time
-from pgrecall.search.matched import Form, Rows, compiled, folded, reads
+from pgrecall.search.matched import Rows, compiled, folded, reads
 from pgrecall.search.scatter_gather import each_owner
 from pgrecall.search.statements import (
     Shape,
-    form_of,
-    inside_of,
     once,
-    outside_of,
-    rows_of,
     shape_of,
     statement,
     table,
@@ -187,29 +183,27 @@ def _of_all(scored: Sequence[Scored]) -> Shape:
     return replace(shapes[0], options=options, signals=tuple(signals), decay=None)
 
 
-def _select(scored: Sequence[Scored], columns: Columns) -> tuple[Shape, Form, str]:
+def _select(scored: Sequence[Scored], columns: Columns) -> tuple[Shape, str]:
     shape = _of_all(scored)
-    form = form_of(shape)
-    rows = rows_of(shape)
-    listed = [f"{one.expression(rows)} AS score_{one.place}" for one in scored]
+    listed = [f"{one.expression(shape.rows)} AS score_{one.place}" for one in scored]
     listed += [f"{text} AS {name}" for name, text in columns(shape, scored).items()]
-    select, outside = ", ".join(["m.agent_id", "m.id", *listed]), outside_of(shape)
-    source = form.of_all(inside_of(shape), outside, reads(select, *outside))
-    return shape, form, "\n".join((folded(f"SELECT {select}", 0, 7), source))
+    select, outside = ", ".join(["m.agent_id", "m.id", *listed]), shape.outside()
+    source = shape.form.of_all(shape.inside, outside, reads(select, *outside))
+    return shape, "\n".join((folded(f"SELECT {select}", 0, 7), source))
 
 
 @lru_cache(maxsize=256)
 def _statement(name: str, scored: tuple[Scored, ...], columns: Columns, last: Last) -> Statement:
-    shape, form, select = _select(scored, columns)
+    shape, select = _select(scored, columns)
     has_least = shape.has("min_score")
     begun = [table("scored", select, materialized=True)]
-    return statement(shape, form, name, begun, [last(scored, has_least)])
+    return statement(shape, name, begun, [last(scored, has_least)])
 
 
 @lru_cache(maxsize=256)
 def _gathering(name: str, scored: tuple[Scored, ...], columns: Columns) -> Statement:
-    shape, form, select = _select(scored, columns)
-    return statement(shape, form, name, [table("scored", select)], ["SELECT * FROM scored"])
+    shape, select = _select(scored, columns)
+    return statement(shape, name, [table("scored", select)], ["SELECT * FROM scored"])
 
 
 @lru_cache(maxsize=256)

@@ -240,7 +240,7 @@ class Shape:
         known = all(is_known(one, self.rows) for one in self.signals)
         divides = self.has("redistribute") and not known
         return compiled(
-            score_of(weighed, self.rows, redistribute=divides, decay=self.decay, once=_once)
+            score_of(weighed, self.rows, redistribute=divides, decay=self.decay, once=once)
         )
 
     def described(self, rows: Rows) -> list[str]:
@@ -313,7 +313,13 @@ def _run(
     **values: Any,
 ) -> Run:
     """The statement that `make` makes of the search's shape with these options."""
-    profile, parameters = search.profile, search.parameters | values
+    shape, parameters = shape_of(tables, search, *options)
+    return Run(make(shape), parameters | values, may_prepare=may_prepare, counts=counts)
+
+
+def shape_of(tables: Tables, search: Search, *options: str) -> tuple[Shape, dict[str, Any]]:
+    """The shape of a search's statements, with more options, and the values of parameters."""
+    profile, parameters = search.profile, search.parameters
     conditions: list[Node | str] = []
     for number, part in enumerate(search.filters.parts, start=1):
         if isinstance(part.node, Comparison | Group):
@@ -324,8 +330,7 @@ def _run(
             parameters |= bound
     parameters |= search.filters.values
     chosen, signals = search.options.union(options), tuple(profile.signals)
-    shape = Shape(tables, chosen, signals, profile.decay, tuple(conditions))
-    return Run(make(shape), parameters, may_prepare=may_prepare, counts=counts)
+    return Shape(tables, chosen, signals, profile.decay, tuple(conditions)), parameters
 
 
 @lru_cache(maxsize=512)
@@ -341,7 +346,7 @@ def _search(shape: Shape) -> Statement:
         begun.append(_COUNTED.format(chosen=f"best{floor}"))
         lines.append("  CROSS JOIN counted")
     lines += [*filter(None, [floor]), " ORDER BY score DESC, m.id"]
-    return _statement(shape, "search", begun, lines)
+    return statement(shape, "search", begun, lines)
 
 
 @lru_cache(maxsize=512)
@@ -350,7 +355,7 @@ def _turns(shape: Shape) -> Statement:
     outside = shape.outside(relevance=False)
     source = shape.form.of_keys("keys", shape.inside, outside, reads(*columns, *outside))
     lines = [folded(f"SELECT {', '.join(columns)}", 0, 7), source]
-    return _statement(shape, "turns", [_TURNS], lines)
+    return statement(shape, "turns", [_TURNS], lines)
 
 
 @lru_cache(maxsize=512)
@@ -361,11 +366,11 @@ def _linked(shape: Shape) -> Statement:
     lines = [folded(f"SELECT {', '.join(columns)}", 0, 7), source]
     if shape.has("min_score"):
         hits = "\n".join(lines)
-        lines = [f"SELECT * FROM (\n{_indented(hits)}\n) best", shape.floor]  # noqa: S608  ours
+        lines = [f"SELECT * FROM (\n{indented(hits)}\n) best", shape.floor]  # noqa: S608  ours
     lines.append(" ORDER BY score DESC, id LIMIT :ranked::integer")
     own = "agent_id = :agent_id::text AND " if shape.form.routed else ""
     begun = [_LINKED.format(own=own)]
-    return _statement(shape, "linked", begun, lines, recursive=True)
+    return statement(shape, "linked", begun, lines, recursive=True)
 
 
 def _best(shape: Shape) -> str:
@@ -376,16 +381,14 @@ def _best(shape: Shape) -> str:
     order = f" ORDER BY score DESC, m.id LIMIT {shape.form.limit}"
     if not shape.has("index"):
         every = folded(f"SELECT {columns}", 0, 7), shape.form.of_all(inside, outside, read), order
-        return f"best AS (\n{_indented(chr(10).join(every))}\n)"
+        return table("best", "\n".join(every))
     found = folded(f"SELECT {columns}, k.source", 0, 7)
     every = [found, shape.form.of_keys("keys", inside, outside, read)]
     if shape.has("whole"):
         found = folded(f"SELECT {columns}, NULL", 0, 7)
         every += [" UNION ALL", found, shape.form.of_all(inside, outside, read)]
     return f"""\
-every AS (
-{_indented(chr(10).join(every))}
-),
+{table("every", chr(10).join(every))},
 best AS (
     SELECT every.*, count(*) OVER () AS total,
            (SELECT min(coalesce(counted.passed, 0))
@@ -417,7 +420,7 @@ def _sources(shape: Shape) -> list[str]:
     return [_CANDIDATES.format(times=times, candidates=_BY_WORDS if by_words else _BY_POSITION)]
 
 
-def _statement(
+def statement(
     shape: Shape, name: str, begun: Sequence[str], lines: Sequence[str], *, recursive: bool = False
 ) -> Statement:
     """These common table expressions and lines as a statement, with what they read."""
@@ -439,7 +442,7 @@ def _listed(tables: Sequence[str]) -> str:
     return ",\n".join(tables)
 
 
-def _once(divisor: ColumnElement[float]) -> ColumnElement[float]:
+def once(divisor: ColumnElement[float]) -> ColumnElement[float]:
     """A number that does not depend on the memory, computed once."""
     return literal_column(f"(SELECT {compiled(divisor)} FROM query_facts q LIMIT 1)", Double)  # noqa: S608
 
@@ -455,5 +458,10 @@ def _field(name: str, rows: Rows) -> str:
     return f"m.{name}" if name in ("agent_id", "id") else rows.text(name)
 
 
-def _indented(text: str) -> str:
+def table(name: str, text: str, *, materialized: bool = False) -> str:
+    """A common table expression."""
+    return f"{name} AS {'MATERIALIZED ' if materialized else ''}(\n{indented(text)}\n)"
+
+
+def indented(text: str) -> str:
     return "\n".join(f"    {line}" for line in text.split("\n"))
