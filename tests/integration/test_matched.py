@@ -27,7 +27,7 @@ from pgrecall.scoring.signals import (
     Trust,
     Usefulness,
 )
-from pgrecall.search.searching import hits_of
+from pgrecall.search.rows import hits_of
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
 from tests.integration.support import before

@@ -21,7 +21,7 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.score import call, factor, has_value, number, signal_expression
 from pgrecall.scoring.signals import Keyword
 from pgrecall.search.matched import compiled
-from pgrecall.search.statements import Shape
+from pgrecall.search.shape import Shape
 
 MAX_PAIRS = 30_000
 """The most pairs of query and memory. A candidate takes about a quarter of a microsecond a pair."""

@@ -19,7 +19,7 @@ from pgrecall.evaluation.scored import Asked, Scored, ask
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.search.reordering import chosen, judge, order_by
-from pgrecall.search.statements import Shape
+from pgrecall.search.shape import Shape
 
 Id = TypeVar("Id", bound=Hashable)
 Ranks = dict[UUID, int]

@@ -13,7 +13,7 @@ from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.scored import Asked, Scored, ask
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import RECORD_DECIMALS
-from pgrecall.search.statements import Shape
+from pgrecall.search.shape import Shape
 
 STEP = 10**RECORD_DECIMALS
 STEPS = 100

@@ -28,13 +28,7 @@ from pgrecall.scoring.score import is_known, score_of
 from pgrecall.scoring.signals import EntityOverlap, Signal, Time
 from pgrecall.search.matched import Rows, compiled, folded, reads
 from pgrecall.search.scatter_gather import each_owner
-from pgrecall.search.statements import (
-    Shape,
-    once,
-    shape_of,
-    statement,
-    table,
-)
+from pgrecall.search.shape import Shape, once, shape_of, statement, table
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from pgrecall.scoring.attribute import Attribute
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.signals import Keyword, Signal
 from pgrecall.search.explanation import Explanation, SignalAccount, TermAccount
+from pgrecall.search.rows import hit, in_effect
 from pgrecall.search.scatter_gather import as_parameters, each_owner
-from pgrecall.search.searching import hit, in_effect
 
 LARGEST = float_info.max
 

@@ -10,7 +10,6 @@ from typing import Any, Unpack, get_args
 from uuid import UUID
 
 from pgrecall.core.limits import COMPARED_PER_HIT, MAX_CONSIDERED
-from pgrecall.core.memory import leading_memory
 from pgrecall.core.quoting import shortened
 from pgrecall.core.rerankers import Rerank, Reranker
 from pgrecall.core.steps import READS, READS_TOGETHER, Ask, Mode, Operation, Uncounted, needs
@@ -25,14 +24,15 @@ from pgrecall.ranking.question import Question, embedded
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.schema.verbs import call
-from pgrecall.scoring.profile import Profile, contributions
+from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import ScoredMemory
-from pgrecall.scoring.signals import DECAY, EntityOverlap, Keyword
+from pgrecall.search.additions import added_turns, in_passages, linked_memories
 from pgrecall.search.hit_pairs import similarities
 from pgrecall.search.packing import PACKED, Limits, pack
 from pgrecall.search.reordering import Reordering, chosen, reordering
+from pgrecall.search.rows import hits_of, place
 from pgrecall.search.scatter_gather import each_owner
-from pgrecall.search.statements import linked_to, of_all, of_candidates, turns_of
+from pgrecall.search.statements import of_all, of_candidates
 
 MAX_HOPS = 2
 """The greatest `linked`."""
@@ -209,10 +209,10 @@ def hits_of_search(
         yield from by.applied(hits)
         request = replace(request, k=by.k)
     if request.surrounding_turns and hits:
-        turns = yield from _turns(tables, parts, exact, hits)
-        hits[:] = _in_passages([*hits, *turns])
+        turns = yield from added_turns(tables, parts, exact, hits)
+        hits[:] = in_passages([*hits, *turns])
     if linked and hits:
-        near = yield from _neighbours(tables, request, hits, linked)
+        near = yield from linked_memories(tables, request, hits, linked)
         in_two_parts = request.surrounding_turns or hits.reranked or request.diversity
         hits[:] = [*hits, *near] if in_two_parts else sorted([*hits, *near], key=place)
     return hits, counted
@@ -233,52 +233,6 @@ def _diversified(
         if one is not None and one.verdict == PACKED
     ]
     return [hit for _, hit in sorted(chosen, key=lambda one: one[0] or 0)]
-
-
-def _turns(
-    tables: Tables, parts: Sequence[Search], exact: Sequence[bool], hits: Sequence[ScoredMemory]
-) -> Operation[list[ScoredMemory]]:
-    """The turns next to hits that are no hits themselves."""
-    found: list[ScoredMemory] = []
-    for part, is_exact in zip(parts, exact, strict=True):
-        if given := _given(part, hits):
-            rows = yield turns_of(tables, part, given, exact=is_exact)
-            found += hits_of(part.profile, rows)
-    return found
-
-
-def _given(part: Search, hits: Iterable[ScoredMemory]) -> dict[str, list[Any]]:
-    """Those hits whose agents a search is about, as parameters; empty if there are none."""
-    owners = {part.agent_id, *part.teams}
-    own = [one for one in hits if one.memory.owner_id in owners]
-    return (
-        own
-        and {
-            "hit_owners": [one.memory.owner_id for one in own],
-            "hit_ids": [one.memory.id for one in own],
-            "hit_scores": [one.score for one in own],
-        }
-    ) or {}
-
-
-def _in_passages(hits: Sequence[ScoredMemory]) -> list[ScoredMemory]:
-    """Turns of one session that belong together stand next to each other, in order, by their best
-    hit."""
-    scores = {one.memory.id: one.score for one in hits if one.attached_to is None}
-    passages: defaultdict[Any, list[ScoredMemory]] = defaultdict(list)
-    for one in hits:
-        passages[one.memory.owner_id, one.memory.session or one.memory.id].append(one)
-
-    def of_hit(one: ScoredMemory) -> tuple[float, UUID]:
-        anchor = one.attached_to or one.memory.id
-        return -scores[anchor], anchor
-
-    def turn(one: ScoredMemory) -> tuple[Any, ...]:
-        number, created = one.memory.turn, one.memory.created_at
-        return number is None, number, created is None, created, one.memory.id
-
-    ordered = sorted(passages.values(), key=lambda passage: min(map(of_hit, passage)))
-    return [one for passage in ordered for one in sorted(passage, key=turn)]
 
 
 def _each(agent_id: object, queries: object) -> Iterator[tuple[Any, Any]]:
@@ -302,70 +256,6 @@ def require_strategy(strategy: object) -> None:
     known = get_args(Strategy)
     if not isinstance(strategy, str) or strategy not in known:
         raise InputError(f"strategy must be one of {', '.join(known)}, got {shortened(strategy)}")
-
-
-def _neighbours(
-    tables: Tables, request: Search, hits: list[ScoredMemory], hops: int
-) -> Operation[list[ScoredMemory]]:
-    """Memories linked to the hits that were not found by the search, best first."""
-    anchors = [one for one in hits if one.attached_to is None]
-    most = request.k + len(hits) - len(anchors)  # some may have been added as turns already
-    found: list[ScoredMemory] = []
-    for part in each_owner(request):
-        if given := _given(part, anchors):
-            rows = yield linked_to(tables, part, given, hops, most)
-            found += hits_of(request.profile, rows)
-    there = {(one.memory.owner_id, one.memory.id) for one in hits}
-    new = [one for one in found if (one.memory.owner_id, one.memory.id) not in there]
-    return sorted(new, key=place)[: request.k]
-
-
-def place(scored: ScoredMemory) -> tuple[float, UUID]:
-    """Sorts hits: best first, ties by id."""
-    return -scored.score, scored.memory.id
-
-
-def hit(profile: Profile, row: Any) -> ScoredMemory:
-    """Converts a row of the search statement."""
-    return next(hits_of(profile, [row]))
-
-
-def hits_of(profile: Profile, rows: Iterable[Any]) -> Iterator[ScoredMemory]:
-    """Converts rows of the search statement."""
-    weights = profile.weights
-    names = [*weights] if profile.decay is None else [*weights, DECAY]
-    without: list[str] = []
-    for row in rows:
-        if profile.redistribute and (missing := missing_in(row)) != without:
-            without, weights = missing, profile.without(*missing).weights
-        signals = dict(zip(names, row.signals, strict=True))
-        yield ScoredMemory(
-            memory=leading_memory(row),
-            score=row.score,
-            similarity=row.similarity,
-            cosine=row.cosine,
-            signals=signals,
-            contributions=contributions(weights, signals),
-            hops=getattr(row, "hops", 0),
-            relevance=getattr(row, "relevance", None),
-            attached_to=getattr(row, "attached_to", None),
-        )
-
-
-def in_effect(profile: Profile, row: Any) -> Profile:
-    """The profile by which the row was scored, after redistribution of weights."""
-    missing = missing_in(row) if profile.redistribute else ()
-    return profile.without(*missing) if missing else profile
-
-
-def missing_in(row: Any) -> list[str]:
-    """The signals for which the query turned out to have no value."""
-    missing = []
-    if not getattr(row, "has_terms", True):
-        missing.append(Keyword.name)
-    if not getattr(row, "names", 1):
-        missing.append(EntityOverlap.name)
-    return missing
 
 
 _MOST = MAX_CONSIDERED // COMPARED_PER_HIT

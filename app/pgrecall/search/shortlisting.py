@@ -23,7 +23,7 @@ from pgrecall.schema import Tables
 from pgrecall.scoring.expression import clocks, is_listed
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.signals import DECAY
-from pgrecall.search.searching import hits_of, missing_in
+from pgrecall.search.rows import hits_of, missing_in
 
 
 @dataclass(frozen=True, slots=True)
