@@ -83,6 +83,7 @@ DROP_ALL = """
 def upgrade() -> None:
     load_pgvector()
     _create_text_language()
+    _create_chosen_profile()
     for name in BOUND:
         install(f"{name}.sql")
     _create_memories()
@@ -118,6 +119,18 @@ def _create_text_language() -> None:
     op.execute(
         "COMMENT ON FUNCTION text_language IS "
         "'The language by which words are compared; changed by change_text_language.'"
+    )
+
+
+def _create_chosen_profile() -> None:
+    op.execute(
+        "CREATE FUNCTION chosen_profile() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE "
+        "RETURN NULL::text"
+    )
+    op.execute("REVOKE ALL ON FUNCTION chosen_profile FROM PUBLIC")
+    op.execute(
+        "COMMENT ON FUNCTION chosen_profile IS "
+        "'The profile that set_default_profile has set.'"
     )
 
 

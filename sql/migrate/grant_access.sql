@@ -23,7 +23,7 @@ BEGIN
      WHERE p.pronamespace = current_schema()::regnamespace
        AND (i.file IS NOT NULL
             OR p.proname IN ('content_hash', 'folded', 'lexemes', 'term_key', 'term_keys',
-                             'text_language'));
+                             'text_language', 'chosen_profile'));
 END
 $function$;
 

@@ -154,7 +154,7 @@ DECLARE
         EXCEPT
         SELECT name FROM installed_sql i, unnest(i.objects) name WHERE i.file = ANY (files));
 BEGIN
-    IF 'profile_' || default_profile() = ANY (gone) THEN
+    IF (_profiles() -> default_profile()) IS NULL THEN
         RAISE EXCEPTION 'the default profile % is no longer among the installed ones: install it '
             'again, or choose another one with `pgrecall profiles default`',
             quote_literal(default_profile())

@@ -1,20 +1,15 @@
 -- For the owner.
 -- The profile is stored as a function, as the text language is: only the owner can change it, and
 -- it is in dumps and clones, and on each node of Citus. A setting of the database would take a
--- superuser. It belongs to the owner of the schema, also where a superuser sets it.
+-- superuser.
 CREATE OR REPLACE FUNCTION set_default_profile(name text) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
-DECLARE
-    owner regrole := (SELECT proowner FROM pg_proc WHERE oid = 'set_default_profile'::regproc);
 BEGIN
     IF name IS NOT NULL THEN
-        PERFORM profile_info(name);
+        PERFORM profile_facts(name);
     END IF;
     EXECUTE format('CREATE OR REPLACE FUNCTION chosen_profile() RETURNS text LANGUAGE sql '
-                   'IMMUTABLE PARALLEL SAFE RETURN %L::text', name);
-    REVOKE ALL ON FUNCTION chosen_profile() FROM PUBLIC;
-    EXECUTE format('ALTER FUNCTION chosen_profile() OWNER TO %s', owner);
-    COMMENT ON FUNCTION chosen_profile() IS 'The profile that set_default_profile has set.';
+                   'STABLE PARALLEL SAFE RETURN %L::text', name);
     PERFORM distribute(again => true);
 END
 $function$;

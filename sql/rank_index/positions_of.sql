@@ -135,7 +135,7 @@ BEGIN
                               s(said, place) ORDER BY s.place)
                    ELSE weights_of(f.facts, NULL, NULL) END AS weights
               FROM unnest(profiles) WITH ORDINALITY n(name, turn),
-                   profile_info(replace(n.name, 'alone', profiles[1])) f(facts)) p
+                   profile_facts(replace(n.name, 'alone', profiles[1])) f(facts)) p
         ON p.turn = 1 + (drawn.place - 1) % cardinality(profiles)
      ORDER BY drawn.place;
 END

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
-
-from sqlalchemy import text
 
 from pgrecall import migrate
 from pgrecall.cli.app import App
@@ -17,7 +16,7 @@ from pgrecall.errors import InputError, UnknownName
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate import repeatable
 from pgrecall.migrate.connecting import own_connection
-from pgrecall.migrate.score_function import readable, score_functions
+from pgrecall.migrate.ranked_function import readable
 from pgrecall.migrate.state import pin_transaction
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profile_file import as_values
@@ -44,37 +43,27 @@ Installed = Annotated[bool, option("Look in the database, which has your own, to
 def show(
     database: Database,
     profile: NameOrFile = None,
-    function: Annotated[
-        bool, option("Show the functions that recall calls.", "--function")
-    ] = False,
     installed: Installed = False,
 ) -> Output:
-    """List the profiles with their weights, or show one as readable SQL or as its function."""
+    """List the profiles with their weights, or show one as readable SQL."""
+    known = {**BUILT_IN, **_installed(database)} if installed else BUILT_IN
     if profile is None:
-        return _listed(database, installed=installed)
-    if installed:
-        definitions = {name: definition for name, _, definition in _installed(database)}
-        if profile not in definitions:
-            raise UnknownName(
-                f"no profile {shortened(profile)} is installed; installed are {listed(definitions)}"
-            )
-        record = {"name": profile, "function": definitions[profile]}
-        return Output([record], Verbatim(definitions[profile]))
-    loaded = load_profile(profile)
-    written = score_functions(loaded) if function else readable(loaded)
-    return Output([as_values(loaded)], Verbatim(f"{written}\n"))
+        return _listed(known.values())
+    if installed and profile not in known:
+        raise UnknownName(
+            f"no profile {shortened(profile)} is installed; installed are {listed(known)}"
+        )
+    shown = known[profile] if installed else load_profile(profile)
+    return Output([as_values(shown)], Verbatim(f"{readable(shown)}\n"))
 
 
-def _listed(database: Database, *, installed: bool) -> Output:
-    name = Column("profile", tone="bold")
-    if installed:
-        records = [{"name": name, "comment": comment} for name, comment, _ in _installed(database)]
-        return Output(records, table(name, "score", rows=map(tuple, map(dict.values, records))))
+def _listed(profiles: Iterable[Profile]) -> Output:
     rows = [
-        (profile.name, " + ".join(f"{weight:g} {signal.name}" for signal, weight in profile))
-        for profile in BUILT_IN.values()
+        (one.name, " + ".join(f"{weight:g} {signal.name}" for signal, weight in one))
+        for one in profiles
     ]
-    return Output(map(as_values, BUILT_IN.values()), table(name, "score", rows=rows))
+    columns = Column("profile", tone="bold"), "score"
+    return Output(map(as_values, profiles), table(*columns, rows=rows))
 
 
 @app.function("pgrecall profiles install mine.toml")
@@ -90,10 +79,7 @@ def install(
         pin_transaction(own)
         repeatable.install(own, database.schema, profile)
         own.commit()
-    name = f"score_{profile.name}"
-    return Output(
-        [{"function": f"{database.schema}.{name}"}], f"installed {database.schema}.{name}"
-    )
+    return Output([{"profile": profile.name}], f"installed {profile.name}")
 
 
 @app.function(
@@ -123,16 +109,8 @@ def default(
     return Output([{"profile": shown, "is_set": chosen is not None}], shown)
 
 
-def _installed(database: Database) -> list[tuple[str, str, str]]:
-    """Name, comment and definition of every profile's score function in the schema."""
+def _installed(database: Database) -> dict[str, Profile]:
+    """The installed profiles by their names."""
     with database.engine() as engine, map_errors(), engine.connect() as connection:
-        rows = connection.execute(
-            text(
-                "SELECT substr(p.proname, 7), coalesce(obj_description(p.oid, 'pg_proc'), ''), "
-                "pg_get_functiondef(p.oid) FROM pg_proc p "
-                "JOIN pg_namespace n ON n.oid = p.pronamespace "
-                "WHERE n.nspname = :schema AND starts_with(p.proname, 'score_') ORDER BY 1"
-            ),
-            {"schema": database.schema},
-        ).all()
-    return [(name, comment, definition) for name, comment, definition in rows]
+        profiles = repeatable.installed_profiles(connection, database.schema)
+    return {profile.name: profile for profile in profiles}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal
@@ -24,7 +24,6 @@ from pgrecall.execution.inspection import VERSION_TABLE
 from pgrecall.migrate import repeatable
 from pgrecall.migrate.connecting import LOCK_TIMEOUT, own_connection, require_usable
 from pgrecall.migrate.locking import each_transaction, exclusive, guarding
-from pgrecall.migrate.repeatable import install_profiles
 from pgrecall.migrate.settings import (
     DEFAULT_DIMENSIONS,
     DEFAULT_EXTENSION_SCHEMA,
@@ -42,6 +41,7 @@ from pgrecall.migrate.state import (
     require_same_language,
 )
 from pgrecall.schema import DEFAULT_SCHEMA, REVISION, tables
+from pgrecall.scoring.profile import Profile
 
 INDEXING = "0002"
 """The revision that builds the index on embeddings, or drops it."""
@@ -119,8 +119,8 @@ def _run_on(connection: Connection, context: EnvironmentContext, settings: Setti
                 _settle_embedding_index(context)
                 connection.rollback()
                 with connection.begin():
-                    _apply_repeatable(context, settings)
-                    install_profiles(connection, settings)
+                    profiles = repeatable.installed_profiles(connection, settings.schema)
+                    _apply_repeatable(context, settings, profiles)
 
 
 _CURRENT = text("SELECT pg_catalog.current_schema()")
@@ -150,9 +150,11 @@ def _settle_embedding_index(context: EnvironmentContext) -> None:
         revision.module.upgrade()
 
 
-def _apply_repeatable(context: EnvironmentContext, settings: Settings) -> None:
+def _apply_repeatable(
+    context: EnvironmentContext, settings: Settings, profiles: Iterable[Profile] = ()
+) -> None:
     """Applies functions and views, to a schema at the newest revision."""
-    for statement in repeatable.statements(settings):
+    for statement in repeatable.statements(settings, profiles):
         context.execute(text(statement.replace(":", r"\:")))
 
 

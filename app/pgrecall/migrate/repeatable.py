@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from graphlib import TopologicalSorter
@@ -18,11 +18,7 @@ from pgrecall.core.resources import sql_folder, with_schemas
 from pgrecall.errors import InvalidProfile, UnknownName
 from pgrecall.migrate.field_lists import with_fields
 from pgrecall.migrate.inserted import with_inserted
-from pgrecall.migrate.score_function import (
-    composing_functions,
-    require_function_name,
-    score_functions,
-)
+from pgrecall.migrate.ranked_function import PATHS, require_function_name, with_profiles
 from pgrecall.migrate.settings import Settings
 from pgrecall.schema import tables
 from pgrecall.scoring.profile import Profile
@@ -33,8 +29,6 @@ FOLDERS = ("migrate", "signals", "words", "views", "rank_index", "recall", "verb
 """The folders of these files. Revisions install `bound`; `policies` and `adhoc` are run by hand."""
 FIRST = "migrate/replace_objects.sql"
 """The function that applies all files, including its own."""
-PROFILES = "profiles/"
-"""Prefix of the paths under which functions of installed profiles are recorded, like files."""
 _LEVELS = {
     "readers": "reader",
     "writers": "writer",
@@ -79,17 +73,17 @@ class File:
 
 
 @cache
-def files() -> tuple[File, ...]:
-    """All files, each after those it depends on, since some bodies are parsed at creation."""
+def files(*profiles: Profile) -> tuple[File, ...]:
+    """All files, for the built-in profiles and these, each after those it depends on, since some
+    bodies are parsed at creation."""
     paths = [
-        File(path.relative_to(sql_folder()).as_posix(), _read(path))
+        File(path, _written(path, profiles))
         for folder in FOLDERS
-        for path in sorted((sql_folder() / folder).glob("*.sql"))
-    ] + [
-        File(f"recall/score_{name}.sql", score_functions(profile))
-        for name, profile in BUILT_IN.items()
+        for path in sorted(
+            one.relative_to(sql_folder()).as_posix()
+            for one in (sql_folder() / folder).glob("*.sql")
+        )
     ]
-    paths.append(File("recall/statement_text.sql", composing_functions()))
     created = {file: file.creates for file in paths}
     dependencies = {
         file: [
@@ -101,46 +95,52 @@ def files() -> tuple[File, ...]:
     return tuple(TopologicalSorter(dependencies).static_order())
 
 
-def _read(path: Path) -> str:
+def _written(path: str, profiles: Iterable[Profile]) -> str:
     """The text of a file, with the lists and limits that it names between two @ written out.
 
     No function has its statements compiled (JIT): each execution would compile them again, which
     takes tens of milliseconds, and they take less.
     """
-    text = with_inserted(with_fields(path.read_text(encoding="utf-8")))
-    return text.replace(
+    text = (sql_folder() / path).read_text(encoding="utf-8")
+    if path in PATHS:
+        text = with_profiles(text, profiles)
+    return with_inserted(with_fields(text)).replace(
         "SET search_path FROM CURRENT", "SET search_path FROM CURRENT SET jit = off"
     )
 
 
-def statements(settings: Settings) -> Iterator[str]:
-    """Statements that apply these files to a schema at the newest revision."""
-    schemas = (settings.schema, settings.extension_schema)
-    [first] = [file for file in files() if file.path == FIRST]
-    yield with_schemas(first.text, *schemas)
-    for file in files():
-        definition = with_schemas(file.text, *schemas)
+def statements(settings: Settings, profiles: Iterable[Profile] = ()) -> Iterator[str]:
+    """Statements that apply these files to a schema at the newest revision, which has these
+    profiles besides the built-in ones."""
+    every = files(*profiles)
+    [first] = [file for file in every if file.path == FIRST]
+    yield with_schemas(first.text, settings.schema, settings.extension_schema)
+    yield from _applied(every, settings)
+    paths = ", ".join(f"'{file.path}'" for file in every)
+    yield f"SELECT drop_other_objects(ARRAY[{paths}])"
+    yield "SELECT distribute(again => true)"
+
+
+def _applied(listed: Iterable[File], settings: Settings) -> Iterator[str]:
+    for file in listed:
+        definition = with_schemas(file.text, settings.schema, settings.extension_schema)
         yield (
             f"SELECT replace_objects('{file.path}', '{file.level}', "
             f"'{{{','.join(file.names)}}}', '{hash_of(definition)}', $file$\n{definition}$file$)"
         )
-    paths = ", ".join(f"'{file.path}'" for file in files())
-    installed = f"ARRAY(SELECT '{PROFILES}' || name FROM profiles)"
-    yield f"SELECT drop_other_objects(ARRAY[{paths}] || {installed})"
-    yield "SELECT distribute(again => true)"
 
 
 def pending(connection: Connection, schema: str, extension_schema: str) -> list[str]:
     """The files that have to be applied to this schema, which is at the newest revision."""
-    installed = f'"{schema}".installed_sql'
-    if not connection.scalar(text("SELECT to_regclass(:name) IS NOT NULL"), {"name": installed}):
+    if not connection.scalar(
+        text("SELECT to_regclass(:name) IS NOT NULL"), {"name": f'"{schema}".installed_sql'}
+    ):
         return sorted(file.path for file in files())  # the revision was stamped, but did not run
-    rows = connection.execute(text(f"SELECT file, hash FROM {installed}"))
-    applied: dict[str, str | None] = {
-        row.file: row.hash for row in rows if not row.file.startswith(PROFILES)
-    }
+    rows = connection.execute(text(f'SELECT file, hash FROM "{schema}".installed_sql'))
+    applied: dict[str, str | None] = {row.file: row.hash for row in rows}
     hashes = {
-        file.path: hash_of(with_schemas(file.text, schema, extension_schema)) for file in files()
+        file.path: hash_of(with_schemas(file.text, schema, extension_schema))
+        for file in files(*installed_profiles(connection, schema))
     }
     return sorted(
         path for path in hashes.keys() | applied.keys() if hashes.get(path) != applied.get(path)
@@ -172,11 +172,23 @@ def installed(connection: Connection, schema: str) -> list[dict[str, Any]]:
     return list(connection.scalars(select(profiles.c.definition).order_by(profiles.c.name)))
 
 
+def installed_profiles(connection: Connection, schema: str) -> list[Profile]:
+    """The installed profiles; raises an error that names one that this release cannot read."""
+    profiles = []
+    for definition in installed(connection, schema):
+        try:
+            profiles.append(from_values(definition))
+        except (InvalidProfile, UnknownName) as error:
+            name = shortened(definition.get("name"))
+            raise type(error)(f"the installed profile {name}: {error}") from error
+    return profiles
+
+
 def install_profile(connection: Connection, settings: Settings, profile: Profile) -> None:
-    """Stores the profile and creates or replaces its functions.
+    """Stores the profile, and creates the functions that rank by each profile again.
 
     The search_path must begin with our schema. Raises InvalidProfile for the name of a built-in
-    profile or one that cannot be part of a function's name.
+    profile or one that SQL would have to quote.
     """
     name = require_function_name(profile)
     if name in BUILT_IN:
@@ -186,29 +198,6 @@ def install_profile(connection: Connection, settings: Settings, profile: Profile
     profiles = tables(settings.schema).profiles
     connection.execute(profiles.delete().where(profiles.c.name == name))
     connection.execute(profiles.insert().values(name=name, definition=as_values(profile)))
-    _write(connection, profile)
-
-
-def install_profiles(connection: Connection, settings: Settings) -> None:
-    """Replaces the functions of installed profiles if they have changed."""
-    profiles = tables(settings.schema).profiles
-    for row in connection.execute(profiles.select().order_by(profiles.c.name)):
-        try:
-            profile = from_values(row.definition)
-        except (InvalidProfile, UnknownName) as error:
-            raise type(error)(f"the installed profile {shortened(row.name)}: {error}") from error
-        _write(connection, profile)
-
-
-def _write(connection: Connection, profile: Profile) -> None:
-    file = File(PROFILES + profile.name, score_functions(profile))
-    connection.execute(
-        text("SELECT replace_objects(:path, :level, :names, :hash, :text)"),
-        {
-            "path": file.path,
-            "level": file.level,
-            "names": file.names,
-            "hash": hash_of(file.text),
-            "text": file.text,
-        },
-    )
+    every = files(*installed_profiles(connection, settings.schema))
+    for statement in _applied(every, settings):
+        connection.execute(text(statement.replace(":", r"\:")))

@@ -1,0 +1,233 @@
+"""Generates the SQL functions that rank by every profile of a database: sql/recall/ranked.sql."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, literal_column
+
+from pgrecall.core.quoting import shortened
+from pgrecall.core.resources import sql_folder
+from pgrecall.errors import InvalidProfile
+from pgrecall.rank_index import space
+from pgrecall.scoring.expression import quoted
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.profiles import BUILT_IN
+from pgrecall.scoring.score import (
+    Matched,
+    factor,
+    literal_weight,
+    score_expression,
+    signal_expression,
+)
+from pgrecall.scoring.signals import (
+    DECAY,
+    EntityOverlap,
+    Recency,
+    Signal,
+    Similarity,
+    rate_of,
+    requires_embedding,
+)
+from pgrecall.search.matched import compiled, relation
+
+PATHS = ("recall/profile_facts.sql", "recall/ranked.sql", "recall/recall.sql")
+"""The files that depend on the profiles."""
+_DAYS = 0.8128259475107741
+"""A half-life that no profile has, in whose place the argument `half_life` stands."""
+_PROFILE = "coalesce(ranked.profile, default_profile())"
+_TYPES = {
+    **dict.fromkeys(("valid", "existed"), "boolean"),
+    **dict.fromkeys(("has_query", "has_terms", "has_names", "has_period"), "boolean"),
+    **dict.fromkeys(("retrieval_count", "success_count", "failure_count"), "integer"),
+    **dict.fromkeys(("feedback_up", "feedback_down"), "integer"),
+    **dict.fromkeys(("last_accessed_at", "moment"), "timestamptz"),
+}
+"""The types of the columns that sql/matched.sql computes; others are float8."""
+_WORDS = "keyword_shares(matched.agents, matched.keywords, matched.agents, matched.as_of)"
+_FACTS = """(SELECT DISTINCT ON (agent_id) *
+          FROM query_facts(matched.agents, matched.query, matched.keywords, matched.keywords,
+                           matched.given_entities, NULL, matched.centering, matched.subjects,
+                           matched.as_of))"""
+_FILLED = {
+    ":moment": "coalesce(matched.as_of, now())",
+    ":has_query": "(matched.query IS NOT NULL)",
+    ":named_subject": "CASE WHEN matched.subjects THEN m.subject END",
+    ":memories": "(SELECT * FROM agent_memories WHERE agent_id = ANY (matched.agents))",
+    ":usage": "(SELECT * FROM memory_usage WHERE agent_id = ANY (matched.agents))",
+    "w.share": f"""((SELECT jsonb_object_agg(agent_id || memory_id, share)
+                      FROM {_WORDS})
+                   ->> (m.agent_id || m.id))::float8""",
+    "w.coverage": f"""((SELECT jsonb_object_agg(agent_id, coverage)
+                      FROM {_WORDS})
+                   ->> m.agent_id)::float8""",
+    ":query_facts": _FACTS,
+}
+"""What stands in psql in the places of sql/matched.sql that are no arguments."""
+
+
+class _Columns:
+    """The columns of the function `matched`."""
+
+    schema = "@"
+
+    @property
+    def c(self) -> _Columns:
+        return self
+
+    def __getitem__(self, name: str) -> ColumnElement[Any]:
+        return literal_column(f"m.{name}")
+
+    __getattr__ = __getitem__
+
+
+_M = _Columns()
+
+
+def require_function_name(profile: Profile) -> str:
+    """The name of a profile that may be installed; else raises InvalidProfile."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,50}", profile.name):
+        raise InvalidProfile(
+            f"the name of a profile to install must have at most 51 lower-case letters, digits and "
+            f"_, and start with a letter; got {shortened(profile.name)}"
+        )
+    return profile.name
+
+
+def with_profiles(text: str, installed: Iterable[Profile] = ()) -> str:
+    """The text of such a file, for the built-in profiles and these."""
+    profiles = [*BUILT_IN.values(), *installed]
+    signals = dict.fromkeys(one.name for profile in profiles for one in profile.signals)
+    if any(profile.decay for profile in profiles):
+        signals[DECAY] = None
+    for place, written in {
+        "@signal_columns@": _lines(f"NULL::float8 AS signal_{name}" for name in signals),
+        "@signal_names@": _lines((f"signal_{name}" for name in signals), 15),
+        "@matched_columns@": _lines(
+            (f"{name} {_TYPES.get(name, 'float8')}" for name in relation().columns), 4
+        ),
+        "@matched@": _matched(),
+        "@score@": _chosen(profiles, _score),
+        "@signals@": _lines(
+            f"{_chosen(profiles, lambda p, name=name: _signal(p, name))} AS signal_{name}"
+            for name in signals
+        ),
+        "@centering@": _chosen(profiles, _centering, "0"),
+        "@subjects@": _chosen(profiles, _counts_subjects, "false"),
+        "@requires_embedding@": _chosen(profiles, _requires_embedding, "false"),
+        "@facts@": ",\n ".join(_facts(one) for one in profiles).join(("{", "}")),
+    }.items():
+        text = text.replace(place, written)
+    return text
+
+
+def readable(profile: Profile) -> str:
+    """The score as SQL over the columns of `matched`, with literal weights."""
+    return _sql(score_expression(profile, _M, weight=literal_weight))
+
+
+def _matched() -> str:
+    text = (sql_folder() / "matched.sql").read_text(encoding="utf-8")
+    text = text[text.index("SELECT") :].rstrip().replace("m.*", "@table: m.{}@")
+    text = re.sub(r"\n *LEFT JOIN :words .*", "", text)
+    for place, filled in _FILLED.items():
+        text = re.sub(rf"{re.escape(place)}\b", filled, text)
+    return re.sub(r"(?<!:):([a-z]\w*)", r"matched.\1", text).replace("pgrecall.", "")
+
+
+def _chosen(
+    profiles: Sequence[Profile], written: Callable[[Profile], str | None], rest: str = "NULL"
+) -> str:
+    """What is written for the profile that is asked for."""
+    texts = {profile.name: written(profile) for profile in profiles}
+    arms = [
+        f"\n            WHEN '{name}' THEN {text}"
+        for name, text in texts.items()
+        if text not in (None, rest)
+    ]
+    return f"CASE {_PROFILE}{''.join(arms)}\n            ELSE {rest} END" if arms else rest
+
+
+def _score(profile: Profile) -> str:
+    return _with_half_life(profile, lambda p: score_expression(p, _M, weight=_weight))
+
+
+def _weight(signal: Signal, value: float) -> ColumnElement[float]:
+    """The weight of a signal by the argument `weights`, or else by the profile."""
+    return literal_column(f"_weight(ranked.weights, {quoted(signal.name)}, {value!r})")
+
+
+def _signal(profile: Profile, name: str) -> str | None:
+    """The value of a signal, or of the decay; None if the profile does not have it."""
+
+    def written(profile: Profile) -> ColumnElement[float]:
+        if name == DECAY:
+            assert profile.decay is not None
+            return factor(profile.decay, _M)
+        [signal] = (one for one in profile.signals if one.name == name)
+        return signal_expression(signal, _M)
+
+    if name in (one.name for one in profile.signals) or name == DECAY and profile.decay:
+        return _with_half_life(profile, written)
+    return None
+
+
+def _with_half_life(profile: Profile, written: Callable[[Profile], ColumnElement[float]]) -> str:
+    """The SQL, with a half-life that the argument `half_life` may set."""
+    text = _sql(written(profile))
+    if not _has_half_life(profile):
+        return text
+    place = {rate_of(_DAYS): f"{rate_of(1)!r} / ranked.half_life", _DAYS: "ranked.half_life"}
+    other = _sql(written(profile.with_half_life(_DAYS)))
+    given = re.sub("|".join(f"{speed!r}" for speed in place), lambda m: place[float(m[0])], other)
+    return text if given == text else (
+        f"CASE WHEN ranked.half_life IS NULL THEN {text} ELSE {given} END"
+    )
+
+
+def _sql(expression: ColumnElement[float]) -> str:
+    """The text of an expression. Names are looked up when the function is created."""
+    return compiled(expression).replace(f'"{_M.schema}".', "")
+
+
+def _has_half_life(profile: Profile) -> bool:
+    return profile.decay is not None or profile.find(Recency) is not None
+
+
+def _centering(profile: Profile) -> str:
+    return f"{max((s.shift for s in profile.signals if isinstance(s, Similarity)), default=0.0)!r}"
+
+
+def _counts_subjects(profile: Profile) -> str:
+    counts = any(one.subject for one in profile.signals if isinstance(one, EntityOverlap))
+    return str(counts).lower()
+
+
+def _requires_embedding(profile: Profile) -> str:
+    return str(requires_embedding(profile.signals)).lower()
+
+
+def _facts(profile: Profile) -> str:
+    """What functions need to know: recall, and the calibration of rank indexes."""
+    return f'"{profile.name}": ' + json.dumps({
+        "name": profile.name,
+        "signals": [
+            {
+                "name": signal.name,
+                "weight": weight,
+                "terms": [term.values for term in space.terms(signal) if term.share],
+            }
+            for signal, weight in profile
+        ],
+        "axes": len(space.AXES),
+        "accessed_by": profile.accessed_by,
+        "has_half_life": _has_half_life(profile),
+        "requires_embedding": requires_embedding(profile.signals),
+    })
+
+
+def _lines(items: Iterable[str], indent: int = 7) -> str:
+    return f",\n{' ' * indent}".join(items)
