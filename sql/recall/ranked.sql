@@ -2,6 +2,10 @@
 -- These functions are inlined: a statement that calls them reads plain tables, and its own WHERE,
 -- ORDER BY and LIMIT decide the plan. Names are bound when a function is created, so that it needs
 -- no search_path, with which it could not be inlined.
+--
+-- A subquery that has an order is not merged with the statement around it, so each signal is
+-- computed once, and not again for the score. An order by a constant sorts nothing, and conditions
+-- are pushed into the subquery.
 
 -- An argument of a function and a column that it returns may not have the same name, unless the
 -- columns are those of a type.
@@ -52,23 +56,29 @@ CREATE OR REPLACE FUNCTION ranked(
     RETURNS SETOF _ranked
     LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-SELECT @record but embedding, last_accessed_at: m.{}@,
-       m.last_accessed_at,
+SELECT @record but embedding, last_accessed_at: s.{}@,
+       s.last_accessed_at,
        @score@ AS score,
-       @signals@
-  FROM matched(
-           agents_of(ranked.agent_id, ranked.teams), ranked.query, ranked.keywords,
-           ranked.entities, lower(ranked.period), upper(ranked.period), ranked.as_of,
-           @centering@,
-           @subjects@) m
- WHERE require_search(
-           ranked.agent_id, ranked.query, ranked.keywords, ranked.profile, ranked.weights,
-           ranked.half_life, ranked.entities, ranked.period, ranked.teams, ranked.as_of)
-   AND m.existed
-   -- A comparison that the planner expects to be true of most rows, as it is.
-   AND CASE WHEN ranked.include_inactive OR m.status = 'active' AND m.valid THEN 1 END IS NOT NULL
-   AND (ranked.query IS NULL OR m.embedding IS NOT NULL
-        OR NOT @requires_embedding@);
+       @signals_of_rows@
+  FROM (SELECT @record but embedding, last_accessed_at: m.{}@,
+               m.last_accessed_at,
+               m.has_query, m.has_terms, m.has_names, m.has_period,
+               @signals@
+          FROM matched(
+                   agents_of(ranked.agent_id, ranked.teams), ranked.query, ranked.keywords,
+                   ranked.entities, lower(ranked.period), upper(ranked.period), ranked.as_of,
+                   @centering@,
+                   @subjects@) m
+         WHERE require_search(
+                   ranked.agent_id, ranked.query, ranked.keywords, ranked.profile, ranked.weights,
+                   ranked.half_life, ranked.entities, ranked.period, ranked.teams, ranked.as_of)
+           AND m.existed
+           -- A comparison that the planner expects to be true of most rows, as it is.
+           AND CASE WHEN ranked.include_inactive OR m.status = 'active' AND m.valid THEN 1 END
+               IS NOT NULL
+           AND (ranked.query IS NULL OR m.embedding IS NOT NULL
+                OR NOT @requires_embedding@)
+         ORDER BY NULL::integer) s;
 END;
 
 COMMENT ON FUNCTION ranked IS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, literal_column
@@ -20,11 +21,16 @@ from pgrecall.scoring.score import (
     Matched,
     factor,
     literal_weight,
+    call,
     score_expression,
     signal_expression,
+    speed_of,
+    sum_of,
+    weights_in_use,
 )
 from pgrecall.scoring.signals import (
     DECAY,
+    Curve,
     EntityOverlap,
     Recency,
     Signal,
@@ -36,8 +42,6 @@ from pgrecall.search.matched import compiled, relation
 
 PATHS = ("recall/profile_facts.sql", "recall/ranked.sql", "recall/recall.sql")
 """The files that depend on the profiles."""
-_DAYS = 0.8128259475107741
-"""A half-life that no profile has, in whose place the argument `half_life` stands."""
 _PROFILE = "coalesce(ranked.profile, default_profile())"
 _TYPES = {
     **dict.fromkeys(("valid", "existed"), "boolean"),
@@ -69,22 +73,24 @@ _FILLED = {
 """What stands in psql in the places of sql/matched.sql that are no arguments."""
 
 
-class _Columns:
-    """The columns of the function `matched`."""
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The columns of rows with this name."""
 
-    schema = "@"
+    name: str
+    schema: str = "@"
 
     @property
-    def c(self) -> _Columns:
+    def c(self) -> _Rows:
         return self
 
     def __getitem__(self, name: str) -> ColumnElement[Any]:
-        return literal_column(f"m.{name}")
+        return literal_column(f"{self.name}.{name}")
 
     __getattr__ = __getitem__
 
 
-_M = _Columns()
+_M, _S = _Rows("m"), _Rows("s")
 
 
 def require_function_name(profile: Profile) -> str:
@@ -99,7 +105,7 @@ def require_function_name(profile: Profile) -> str:
 
 def with_profiles(text: str, installed: Iterable[Profile] = ()) -> str:
     """The text of such a file, for the built-in profiles and these."""
-    profiles = [*BUILT_IN.values(), *installed]
+    profiles = [_with_half_life(one) for one in (*BUILT_IN.values(), *installed)]
     signals = dict.fromkeys(one.name for profile in profiles for one in profile.signals)
     if any(profile.decay for profile in profiles):
         signals[DECAY] = None
@@ -112,9 +118,13 @@ def with_profiles(text: str, installed: Iterable[Profile] = ()) -> str:
         "@matched@": _matched(),
         "@score@": _chosen(profiles, _score),
         "@signals@": _lines(
-            f"{_chosen(profiles, lambda p, name=name: _signal(p, name))} AS signal_{name}"
-            for name in signals
+            (
+                f"{_chosen(profiles, lambda p, name=name: _signal(p, name))} AS signal_{name}"
+                for name in signals
+            ),
+            15,
         ),
+        "@signals_of_rows@": _lines(f"s.signal_{name}" for name in signals),
         "@centering@": _chosen(profiles, _centering, "0"),
         "@subjects@": _chosen(profiles, _counts_subjects, "false"),
         "@requires_embedding@": _chosen(profiles, _requires_embedding, "false"),
@@ -152,7 +162,14 @@ def _chosen(
 
 
 def _score(profile: Profile) -> str:
-    return _with_half_life(profile, lambda p: score_expression(p, _M, weight=_weight))
+    """The score as `score_expression` has it, over the signals as columns of the subquery s."""
+    weighed = [(signal, _weight(signal, number)) for signal, number in profile]
+    total = sum_of(weight * _S[f"signal_{signal.name}"] for signal, weight in weighed)
+    if profile.redistribute:
+        total = total / weights_in_use(weighed, _S)
+    if profile.decay is not None:
+        total = call(_S, "decayed", total, _S[f"signal_{DECAY}"])
+    return _sql(total)
 
 
 def _weight(signal: Signal, value: float) -> ColumnElement[float]:
@@ -162,30 +179,10 @@ def _weight(signal: Signal, value: float) -> ColumnElement[float]:
 
 def _signal(profile: Profile, name: str) -> str | None:
     """The value of a signal, or of the decay; None if the profile does not have it."""
-
-    def written(profile: Profile) -> ColumnElement[float]:
-        if name == DECAY:
-            assert profile.decay is not None
-            return factor(profile.decay, _M)
-        [signal] = (one for one in profile.signals if one.name == name)
-        return signal_expression(signal, _M)
-
-    if name in (one.name for one in profile.signals) or name == DECAY and profile.decay:
-        return _with_half_life(profile, written)
-    return None
-
-
-def _with_half_life(profile: Profile, written: Callable[[Profile], ColumnElement[float]]) -> str:
-    """The SQL, with a half-life that the argument `half_life` may set."""
-    text = _sql(written(profile))
-    if not _has_half_life(profile):
-        return text
-    place = {rate_of(_DAYS): f"{rate_of(1)!r} / ranked.half_life", _DAYS: "ranked.half_life"}
-    other = _sql(written(profile.with_half_life(_DAYS)))
-    given = re.sub("|".join(f"{speed!r}" for speed in place), lambda m: place[float(m[0])], other)
-    return text if given == text else (
-        f"CASE WHEN ranked.half_life IS NULL THEN {text} ELSE {given} END"
-    )
+    if name == DECAY:
+        return None if profile.decay is None else _sql(factor(profile.decay, _M))
+    signals = {one.name: one for one in profile.signals}
+    return _sql(signal_expression(signals[name], _M)) if name in signals else None
 
 
 def _sql(expression: ColumnElement[float]) -> str:
@@ -193,8 +190,39 @@ def _sql(expression: ColumnElement[float]) -> str:
     return compiled(expression).replace(f'"{_M.schema}".', "")
 
 
-def _has_half_life(profile: Profile) -> bool:
-    return profile.decay is not None or profile.find(Recency) is not None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked(Recency):
+    """A recency whose half-life the argument `half_life` may set."""
+
+
+@signal_expression.register
+def _(signal: _Asked, m: Matched) -> ColumnElement[float]:
+    of_profile = Recency(**{one.name: getattr(signal, one.name) for one in fields(signal)})
+    speed = compiled(speed_of(of_profile, m))
+    asked = "ranked.half_life"
+    if signal.curve is Curve.EXPONENTIAL:
+        asked = f"{rate_of(1)!r} / {asked}"
+    return literal_column(
+        compiled(signal_expression(of_profile, m)).replace(
+            f"m.moment, {speed}, ", f"m.moment, coalesce({asked}, {speed}), "
+        )
+    )
+
+
+def _with_half_life(profile: Profile) -> Profile:
+    """The profile with the recency that `Profile.with_half_life` changes as the function has it."""
+
+    def asked(recency: Recency) -> _Asked:
+        return _Asked(**{one.name: getattr(recency, one.name) for one in fields(recency)})
+
+    if profile.find(Recency) is not None:
+        signals = {asked(one) if isinstance(one, Recency) else one: its for one, its in profile}
+        return replace(profile, signals=signals)
+    if profile.decay is not None:
+        return replace(
+            profile, decay=replace(profile.decay, recency=asked(profile.decay.recency))
+        )
+    return profile
 
 
 def _centering(profile: Profile) -> str:
@@ -224,7 +252,7 @@ def _facts(profile: Profile) -> str:
         ],
         "axes": len(space.AXES),
         "accessed_by": profile.accessed_by,
-        "has_half_life": _has_half_life(profile),
+        "has_half_life": profile.decay is not None or profile.find(Recency) is not None,
         "requires_embedding": requires_embedding(profile.signals),
     })
 

@@ -109,7 +109,7 @@ def score_of(
     valued = [(signal, weight) for signal, weight in weighed if has_value(signal, m)]
     total: ColumnElement[float] = sum_of(its * signal_expression(one, m) for one, its in valued)
     if redistribute:
-        total = total.op("/", precedence=8, return_type=Double())(once(_in_use(weighed, m)))
+        total = total.op("/", precedence=8, return_type=Double())(once(weights_in_use(weighed, m)))
     return total if decay is None else call(m, "decayed", total, factor(decay, m))
 
 
@@ -134,7 +134,7 @@ def _need(signal: Signal, m: Matched) -> Any:
     return None if name is None else m.c[name]
 
 
-def _in_use(
+def weights_in_use(
     weighed: Iterable[tuple[Signal, ColumnElement[float]]], m: Matched
 ) -> ColumnElement[float]:
     """The sum of the weights of signals for which the query has something; 1 if it has none."""
@@ -218,19 +218,23 @@ def _(signal: Recency, m: Matched) -> ColumnElement[float]:
             clock = func.coalesce(accessed, created)
         case Clock.LATEST:  # GREATEST ignores NULL
             clock = func.greatest(accessed, created)
-    if signal.curve is Curve.EXPONENTIAL:
-        speed = _of_row(signal, m, signal.rate_per_day, rate_of)
-    else:
-        assert signal.half_life is not None
-        speed = _of_row(signal, m, signal.half_life, float)
-    unknown = number(signal.unknown)
-    return call(m, f"recency_{signal.curve}", clock, m.c.moment, speed, unknown)
+    return call(
+        m, f"recency_{signal.curve}", clock, m.c.moment, speed_of(signal, m), number(signal.unknown)
+    )
 
 
 @signal_expression.register
 def _(signal: Attribute, m: Matched) -> ColumnElement[float]:
     found = m.c.metadata.op("#>")(literal_column(f"ARRAY[{_texts(signal.path)}]"))
     return call(m, "attribute_value", found, *map(number, (*signal.ends, signal.missing)))
+
+
+def speed_of(signal: Recency, m: Matched) -> ColumnElement[float]:
+    """What a decay takes: its rate if it is exponential, or else its half-life."""
+    if signal.curve is Curve.EXPONENTIAL:
+        return _of_row(signal, m, signal.rate_per_day, rate_of)
+    assert signal.half_life is not None
+    return _of_row(signal, m, signal.half_life, float)
 
 
 def _of_row(
@@ -297,8 +301,8 @@ def _float8(value: float) -> ColumnElement[float]:
     return literal_column(f"{float(value)!r}::float8", Double)
 
 
-_SPECIAL = "\\:"
-"""A colon could be taken for the beginning of a parameter."""
+_SPECIAL = "\\:@"
+"""A colon could be taken for the beginning of a parameter, and @ for a place in a file."""
 
 
 def text_literal(value: str) -> ColumnElement[str]:
