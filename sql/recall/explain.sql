@@ -13,10 +13,13 @@ DECLARE
     moment timestamptz := coalesce(as_of, now());
     facts jsonb := profile_facts(coalesce(profile, default_profile()));
 BEGIN
+    PERFORM require_owner(agent_id);
+    PERFORM require_search(agent_id, query, keywords, profile, weights, half_life, entities,
+                           period, teams, as_of);
     SELECT m.* INTO stored FROM agent_memories m
      WHERE m.agent_id = ANY (agents_of(agent_id, teams)) AND m.id = memory_id
      ORDER BY m.agent_id <> agent_id LIMIT 1;
-    PERFORM require_owner(agent_id), require_found(agent_id, memory_id, FOUND);
+    PERFORM require_found(agent_id, memory_id, FOUND);
     SELECT r.* INTO own
       FROM ranked(agent_id, query, keywords, profile, weights, half_life, entities, period, teams,
                   as_of, true) r

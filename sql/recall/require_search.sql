@@ -74,20 +74,16 @@ COMMENT ON FUNCTION embedding_dimensions IS
     'Returns how many dimensions the embeddings of memories have.';
 
 CREATE OR REPLACE FUNCTION require_vector(query agent_memories.embedding%TYPE) RETURNS void
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
-BEGIN
-    IF query IS NULL THEN
-        RETURN;
-    ELSIF @extschema:vector@.vector_dims(query) <> embedding_dimensions() THEN
-        RAISE EXCEPTION 'the query vector has % dimensions, the database stores %',
-            @extschema:vector@.vector_dims(query), embedding_dimensions()
-            USING ERRCODE = 'PM006';
-    ELSIF NOT query OPERATOR(@extschema:vector@.<=>) query < 1 THEN
-        RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
-            USING ERRCODE = 'PM006';
-    END IF;
-END
-$function$;
+    LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT require(
+        query IS NULL OR @extschema:vector@.vector_dims(query) = embedding_dimensions(),
+        format('the query vector has %s dimensions, the database stores %s',
+               @extschema:vector@.vector_dims(query), embedding_dimensions()), 'PM006');
+    SELECT require(
+        query IS NULL OR query OPERATOR(@extschema:vector@.<=>) query < 1,
+        'the query vector has no direction: it is zero, or too short or too long', 'PM006');
+END;
 
 COMMENT ON FUNCTION require_vector IS
     'Raises PM006 for a query vector that cannot be compared.';

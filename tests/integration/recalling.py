@@ -1,10 +1,9 @@
-"""Calls of `recall` as psql makes them."""
+"""Calls of `ranked`, `recall` and `explain` as psql makes them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -13,9 +12,9 @@ from psycopg.types.json import Jsonb
 from psycopg.types.range import TimestamptzRange
 
 from pgrecall import Decay, Importance, Keyword, Profile, Recency, Similarity, profiles
-from pgrecall.core.resources import with_extension
-from pgrecall.migrate.psql_arguments import PsqlFilters
-from pgrecall.migrate.score_function import score_functions
+from pgrecall.migrate import repeatable
+from pgrecall.migrate.settings import Settings
+from pgrecall.scoring.profile_file import as_values, from_values
 from pgrecall.scoring.signals import Clock
 
 Connection = psycopg.Connection[dict[str, Any]]
@@ -26,34 +25,42 @@ DECAYING = Profile(
     redistribute=True,
     decay=Decay(Recency(half_life=40, clock=Clock.LATEST), floor=0.3),
 )
-"""A profile of one's own, for tests that install it."""
+"""A custom profile, for tests that install it."""
 
 
 def recall(
     connection: Connection,
-    profile: str,
+    profile: str | None,
     agent: str | None,
     *,
     function: str = "recall",
     **given: Any,
 ) -> Rows:
     """Its rows, with its arguments given by name."""
-    for name in ("metadata", "weights", "reserve"):
-        if given.get(name) is not None:
-            given[name] = Jsonb(given[name])
-    if isinstance(period := given.pop("period", None), tuple):
-        given["query_time"] = TimestamptzRange(*period)
+    if isinstance(given.get("weights"), dict):
+        given["weights"] = Jsonb(given["weights"])
+    if isinstance(given.get("period"), tuple):
+        given["period"] = TimestamptzRange(*given["period"])
     if given.get("query") is not None:
         given["query"] = str(given["query"])
-    given = {"agent": agent, "profile": profile, **given}
+    given = {"agent_id": agent, "profile": profile, **given}
     call = sql.SQL("SELECT * FROM pgrecall.{}({})").format(
         sql.Identifier(function),
         sql.SQL(", ").join(
-            sql.SQL("{} => {}").format(sql.Identifier(name), sql.Placeholder(name))
-            for name in given
+            sql.SQL("{} => {}").format(sql.Identifier(name), sql.Literal(value))
+            for name, value in given.items()
         ),
     )
-    return connection.execute(call, given).fetchall()
+    return connection.execute(call).fetchall()
+
+
+def signals_of(row: dict[str, Any]) -> dict[str, float]:
+    """The signals of a row of `ranked` or `recall` that its profile has."""
+    return {
+        name.removeprefix("signal_"): value
+        for name, value in row.items()
+        if name.startswith("signal_") and value is not None
+    }
 
 
 def in_psql(asked: dict[str, Any]) -> dict[str, Any]:
@@ -61,55 +68,9 @@ def in_psql(asked: dict[str, Any]) -> dict[str, Any]:
     return {"query_entities" if name == "entities" else name: asked[name] for name in asked}
 
 
-_LISTS = {
-    **{name: name for name in ("tags", "entities")},
-    **{f"{name}s": name for name in ("memory_nature", "content_type", "tier")},
-    **{f"{name}s": f"provenance.{name}" for name in ("component", "output_type", "domain", "loop")},
-    "categories": "provenance.category",
-}
-_KEYS = {
-    **{name: (key, "$in") for name, key in _LISTS.items()},
-    "all_tags": ("tags", "$all"),
-    "all_entities": ("entities", "$all"),
-    "text": ("content", "$match"),
-    "created_after": ("created_at", "$gte"),
-    "created_before": ("created_at", "$lt"),
-    "compliant": ("provenance.constitutional_compliance", "$eq"),
-    "needs_review": ("needs_review", "$eq"),
-    "min_trust": ("decayed_trust", "$gte"),
-    "min_similarity": ("similarity", "$gte"),
-}
-"""A filter of psql → the key and the operator that ask for the same in Python."""
-_ENDS = ("valid_until", "expires_at", "invalidated_at")
-
-
-def in_python(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of the repository that ask for the same as these of psql."""
-    beside = {*_KEYS, *PsqlFilters.__annotations__}
-    ours = {name: value for name, value in given.items() if name not in beside}
-    if "query_entities" in ours:
-        ours["entities"] = ours.pop("query_entities")
-    parts: list[Any] = [
-        {key: {operator: given[name]}} for name, (key, operator) in _KEYS.items() if name in given
-    ]
-    for path, one in given.get("metadata", {}).items():
-        compares = not isinstance(one, Mapping) or any(name.startswith("$") for name in one)
-        parts.append({f"metadata.{path}": one if compares else {"$eq": one}})
-    if types := given.get("memory_types"):
-        parts.append({"$or": [{"memory_type": types}, {"additional_types": types}]})
-    if {"statuses", "include_invalid"} & given.keys():
-        ours["include_inactive"] = True
-        parts.append({"status": given.get("statuses", ["active"])})
-        if not given.get("include_invalid"):
-            moment = given.get("as_of") or datetime.now(UTC)
-            over = [{end: {"$lte": moment}} for end in _ENDS]
-            parts.append({"$not": [{"valid_from": {"$gt": moment}}, *over]})
-    return ours | {"filter": {"$and": parts}} if parts else ours
-
-
 @contextmanager
 def installed(connection: Connection, profile: Profile) -> Iterator[None]:
-    """The functions of a profile of one's own, as long as this lasts."""
+    """A profile that is installed as long as this lasts."""
     with connection.transaction(force_rollback=True):
         if profile.name not in profiles.BUILT_IN:
             install(connection, profile)
@@ -117,7 +78,13 @@ def installed(connection: Connection, profile: Profile) -> Iterator[None]:
 
 
 def install(connection: Connection, profile: Profile) -> None:
-    """The functions of a profile of one's own, from now on."""
+    """Installs a profile as `pgrecall profiles install` does."""
     with connection.transaction():
-        connection.execute("SET LOCAL search_path = pgrecall, public")
-        connection.execute(with_extension(score_functions(profile), "public").encode())
+        connection.execute("SET LOCAL search_path = pgrecall, pg_temp")
+        connection.execute("DELETE FROM profiles WHERE name = %s", [profile.name])
+        values = [profile.name, Jsonb(as_values(profile))]
+        connection.execute("INSERT INTO profiles (name, definition) VALUES (%s, %s)", values)
+        rows = connection.execute("SELECT definition FROM profiles ORDER BY name").fetchall()
+        every = [from_values(row["definition"]) for row in rows]
+        for statement in repeatable.applied(repeatable.files(*every), Settings()):
+            connection.execute(statement.encode())

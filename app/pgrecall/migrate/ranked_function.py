@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, literal_column
+from sqlalchemy import ColumnElement, case, literal_column
 
 from pgrecall.core.quoting import shortened
 from pgrecall.core.resources import sql_folder
@@ -21,6 +21,7 @@ from pgrecall.scoring.score import (
     Matched,
     factor,
     literal_weight,
+    number,
     call,
     score_expression,
     signal_expression,
@@ -163,8 +164,13 @@ def _chosen(
 
 def _score(profile: Profile) -> str:
     """The score as `score_expression` has it, over the signals as columns of the subquery s."""
-    weighed = [(signal, _weight(signal, number)) for signal, number in profile]
-    total = sum_of(weight * _S[f"signal_{signal.name}"] for signal, weight in weighed)
+    weighed = [(signal, _weight(signal, its)) for signal, its in profile]
+    values = {signal: _S[f"signal_{signal.name}"] for signal in profile.signals}
+    if profile.redistribute:
+        for signal in profile.signals:
+            if isinstance(signal, Similarity) and signal.missing:  # its weight goes to others
+                values[signal] = case((_S.has_query, values[signal]), else_=number(0))
+    total = sum_of(weight * values[signal] for signal, weight in weighed)
     if profile.redistribute:
         total = total / weights_in_use(weighed, _S)
     if profile.decay is not None:

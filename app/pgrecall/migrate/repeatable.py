@@ -115,13 +115,13 @@ def statements(settings: Settings, profiles: Iterable[Profile] = ()) -> Iterator
     every = files(*profiles)
     [first] = [file for file in every if file.path == FIRST]
     yield with_schemas(first.text, settings.schema, settings.extension_schema)
-    yield from _applied(every, settings)
+    yield from applied(every, settings)
     paths = ", ".join(f"'{file.path}'" for file in every)
     yield f"SELECT drop_other_objects(ARRAY[{paths}])"
     yield "SELECT distribute(again => true)"
 
 
-def _applied(listed: Iterable[File], settings: Settings) -> Iterator[str]:
+def applied(listed: Iterable[File], settings: Settings) -> Iterator[str]:
     for file in listed:
         definition = with_schemas(file.text, settings.schema, settings.extension_schema)
         yield (
@@ -199,5 +199,5 @@ def install_profile(connection: Connection, settings: Settings, profile: Profile
     connection.execute(profiles.delete().where(profiles.c.name == name))
     connection.execute(profiles.insert().values(name=name, definition=as_values(profile)))
     every = files(*installed_profiles(connection, settings.schema))
-    for statement in _applied(every, settings):
+    for statement in applied(every, settings):
         connection.execute(text(statement.replace(":", r"\:")))
