@@ -242,11 +242,7 @@ def named_calls(text: str) -> dict[str, list[str]]:
 
 _listed = Path(__file__).with_name("functions.txt").read_text().split("\n== ")[1:]
 ON_FEW, ON_ALL, _WITHIN = (named_calls(part.partition("\n")[2]) for part in _listed)
-RECALLS = [
-    f"recall('one', {{vector}}, profile => '{profile}', strategy => '{strategy}')"
-    for profile in sorted(BUILT_IN)
-    for strategy in ("exact", "index")
-]
+RECALLS = [f"recall('one', {{vector}}, profile => '{profile}')" for profile in sorted(BUILT_IN)]
 CALLS = {
     name: [
         call

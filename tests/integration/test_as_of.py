@@ -64,8 +64,8 @@ def test_a_retrieval_after_the_moment_asked_about_is_not_seen(mine: Owner, profi
             mine.evaluation.evaluate(queries, profiles=[profile], as_of=before(0.5)),
             mine.evaluation.evaluate(at_their_own, profiles=[profile]),
             mine.sql(
-                "SELECT id, score, signals FROM pgrecall.recall(:agent, CAST(:query AS vector), "
-                "profile => :profile, as_of => :as_of, min_trust => 0.1)",
+                "SELECT id, score, signal_recency, signal_trust FROM pgrecall.recall("
+                ":agent, CAST(:query AS vector), profile => :profile, as_of => :as_of)",
                 **asked,
                 query=str(NORTH),
             ),

@@ -327,7 +327,7 @@ def test_a_profile_of_ones_own_ranks_in_search_and_in_psql(
             "pgrecall.recall('a', profile => r.profile)"
         ).fetchall()
         written = connection.execute(
-            "SELECT pg_get_functiondef('pgrecall.score_facts'::regproc)"
+            "SELECT pg_get_functiondef('pgrecall.ranked'::regproc)"
         ).fetchone()
     listed = run("profiles", "show", "--installed", "--json").records
     shown = run("profiles", "show", "mine", "--installed")
@@ -340,15 +340,17 @@ def test_a_profile_of_ones_own_ranks_in_search_and_in_psql(
     assert written is not None
     assert "'@extschema@'" in written[0]
     assert [profile["name"] for profile in listed] == [
-        *("facts", "five_factor", "half_life", "hybrid", "last_access", "mine", "tiered", "trust"),
-        "trust_stored",
+        *("hybrid", "five_factor", "last_access", "half_life", "trust", "trust_stored", "tiered"),
+        *("facts", "mine"),
     ]
-    comments = {profile["name"]: profile["comment"] for profile in listed}
-    assert "0.7 similarity + 0.3 recency" in comments["mine"]
-    assert "FUNCTION pgrecall.score_mine(" in shown.out
+    assert "0.7 * coalesce(m.similarity, 0.0) + 0.3 * recency_exponential(" in shown.out
     with psycopg.connect(commands_url) as connection:
-        count = "SELECT count(*) FROM pg_proc WHERE proname = 'score_mine'"
+        count = "SELECT count(*) FROM pg_proc WHERE proname = 'ranked'"
         assert connection.execute(count).fetchone() == (1,)
+        row = connection.execute(
+            "SELECT signal_importance, score FROM pgrecall.recall('a', profile => 'mine')"
+        ).fetchone()
+    assert row == (0.5, 0.5)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 from pgrecall import Decay, NewMemory, Profile, Recency, Similarity, score
 from pgrecall.core.display import Bar
 from pgrecall.core.limits import SMALLEST_SHARE
-from pgrecall.migrate.score_function import readable
+from pgrecall.migrate.ranked_function import readable
 from pgrecall.scoring.scored_memory import hit_grid
 from pgrecall.scoring.signals import MAX_RATE, Importance
 from tests.integration.owner import Owner, plain
@@ -74,10 +74,8 @@ def test_a_hit_shows_the_decay_once_and_its_parts_sum_to_the_score(mine: Owner) 
     explained = mine.explain(hit.memory.id, NORTH, as_of=before(-2), profile=profile)
     assert explained.decay == hit.signals["decay"]
     assert readable(profile) == (
-        "(0.8 * similarity(agent_memories.embedding, :query, 0.0::float8)\n"
-        "+ 0.2 * agent_memories.importance)\n"
-        "* (0.5::float8 + 0.5::float8 * recency_exponential("
-        "agent_memories.created_at, now(), 0.05::float8, 0.5::float8))"
+        "decayed(0.8 * coalesce(m.similarity, 0.0) + 0.2 * m.importance, "
+        "0.5 + 0.5 * recency_exponential(m.created_at, m.moment, 0.05, 0.5))"
     )
 
 
@@ -89,31 +87,6 @@ def test_a_product_of_tiny_numbers_is_0_and_no_error(mine: Owner) -> None:
 
     assert (hit.score, hit.signals["importance"]) == (0, SMALLEST_SHARE)
     assert 0 < hit.signals["decay"] < SMALLEST_SHARE
-
-
-def test_the_function_of_a_profile_decays_too(own_url: str) -> None:
-    given: dict[str, Any] = {
-        "importance": 0.4,
-        "created_at": before(40),
-        "content": "tea",
-        "keyword": 0.5,
-    }
-    with connect(own_url, autocommit=True, row_factory=dict_row) as connection:
-        install(connection, DECAYING)
-        row = connection.execute(
-            """
-            SELECT pgrecall.score_decaying(
-                       embedding => %(north)s, query => %(north)s, moment => %(now)s,
-                       weights => ARRAY[0.5, 0.3, 0.2], content => %(content)s,
-                       keyword => %(keyword)s, importance => %(importance)s,
-                       created_at => %(created_at)s, last_accessed_at => NULL) AS score
-            """,
-            given | {"north": str(NORTH), "now": NOW},
-        ).fetchone()
-    values = {"similarity": 1.0, "bytes": len(given.pop("content"))} | given
-
-    assert row is not None
-    assert row["score"] == pytest.approx(score(DECAYING, values, as_of=NOW).score, abs=1e-12)
 
 
 def test_one_half_life_is_that_of_the_signal_or_else_of_the_decay() -> None:

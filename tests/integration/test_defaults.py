@@ -36,6 +36,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 EXCEPTIONS = {
     ("psql", "recall", "touch"): "looking must not change a ranking; readers may not write",
+    ("psql", "*", "period"): "psql finds no dates in a text",
     ("psql", "*", "actor"): "psql knows who is connected",
     ("psql", "maintain", "dry_run"): "who calls it by hand sees first what it would do",
 }
@@ -44,7 +45,6 @@ too. The interface of Memory OS, `/v1`, has the defaults of Memory OS."""
 
 FUNCTIONS = {
     "recall": "search",
-    "recall_plan": "plan",
     "remember": "add",
     "new_memory": "add",
     "update_memory": "update",
@@ -53,10 +53,8 @@ FUNCTIONS = {
     "unlink": "links.remove",
     "links": "links.of",
     "forget": "delete",
-    "forget_matching": "delete",
     "exported": "transfer.export",
     "restore_rows": "transfer.restore",
-    "list_memories": "list",
     "build_rank_index": "rank_indexes.build",
     "maintain": "maintenance.run",
     "drop_rank_index": "rank_indexes.drop",
@@ -68,7 +66,6 @@ FUNCTIONS = {
 OTHERWISE = {"most": "limit", "k": "limit", "order_by": "order", "with_events": "events"}
 """Argument of a function → that of the method, unless it has this name."""
 ONLY_IN_PSQL = {
-    "context": {"max_skips"},
     "default_profile": {"otherwise"},
     "health": {"at_least", "max_age"},
     "maintain": {"within_seconds", "policy"},

@@ -18,7 +18,6 @@ from psycopg.types.json import Jsonb
 from sqlalchemy import Engine
 
 from pgrecall import Attribute, MemoryRepository, NewMemory, Profile, migrate, profiles
-from pgrecall.core.checks import arguments_of
 from pgrecall.errors import (
     InputError,
     InvalidProfile,
@@ -29,7 +28,6 @@ from pgrecall.errors import (
 )
 from pgrecall.execution.error_mapping import map_errors
 from pgrecall.migrate.ranked_function import require_function_name
-from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.signals import (
     Clock,
@@ -60,7 +58,6 @@ from tests.integration.support import NORTH, NOW, at, before, read
 AGENT, TEAM = "agent", "red"
 WORDS = ("tea", "milk", "fire", "great", "rain", "dancing", "boat", "night", "letter", "office")
 NAMES = ("Ines", "Otto Klein", "Berlin")
-ENTITIES = "entities" if "entities" in arguments_of(SearchArguments) else "query_entities"
 EVERYTHING = Profile(
     "everything",
     {
@@ -154,7 +151,7 @@ def searched(
     repo: MemoryRepository, profile: Profile, given: dict[str, Any], **more: Any
 ) -> list[tuple[UUID, float, dict[str, float]]]:
     """What the repository finds."""
-    given = {ENTITIES if name == "entities" else name: one for name, one in given.items()}
+    given = dict(given)
     query = given.pop("query", None)
     given.setdefault("period", None)
     hits = repo.search(
@@ -213,11 +210,7 @@ def test_explain_accounts_for_a_memory(repo: MemoryRepository, session: Connecti
                 id_,
                 given.get("query"),
                 profile=profile,
-                **{
-                    ENTITIES if key == "entities" else key: value
-                    for key, value in {"period": None, **given}.items()
-                    if key != "query"
-                },
+                **{"period": None, **{n: one for n, one in given.items() if n != "query"}},
             )
             [row] = recall(session, name, AGENT, function="explain", memory_id=id_, **given)
             is_scored = not any(one.startswith(("created", "has no")) for one in row["reasons"])
@@ -236,7 +229,10 @@ def test_reasons_are_given_in_words(own_url: str, own_repo: MemoryRepository) ->
     later, gone, plain = (
         own_repo.add(AGENT, NewMemory(text, **more))
         for text, more in (
-            ("later", {"embedding": None, "valid_from": NOW + timedelta(days=3), "created_at": NOW}),
+            (
+                "later",
+                {"embedding": None, "valid_from": NOW + timedelta(days=3), "created_at": NOW},
+            ),
             ("gone", {"embedding": None, "expires_at": NOW, "created_at": NOW}),
             ("plain", {"embedding": None, "created_at": NOW}),
         )
@@ -561,9 +557,7 @@ def test_profiles_are_installed_and_replaced(own_url: str, own_repo: MemoryRepos
 
         session.execute("DELETE FROM pgrecall.profiles WHERE name IN ('aa', 'zz')")
         longer = replace(mine, signals={Similarity(): 0.5, Recency(half_life=9): 0.5})
-        session.execute(
-            "UPDATE pgrecall.profiles SET definition = %s", [Jsonb(as_values(longer))]
-        )
+        session.execute("UPDATE pgrecall.profiles SET definition = %s", [Jsonb(as_values(longer))])
         migrate.upgrade(own_url)
         [row] = recall(session, "mine", AGENT, query=NORTH, as_of=NOW)
         assert "signal_depth" not in row

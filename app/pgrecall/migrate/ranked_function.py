@@ -225,9 +225,7 @@ def _with_half_life(profile: Profile) -> Profile:
         signals = {asked(one) if isinstance(one, Recency) else one: its for one, its in profile}
         return replace(profile, signals=signals)
     if profile.decay is not None:
-        return replace(
-            profile, decay=replace(profile.decay, recency=asked(profile.decay.recency))
-        )
+        return replace(profile, decay=replace(profile.decay, recency=asked(profile.decay.recency)))
     return profile
 
 
@@ -246,21 +244,23 @@ def _requires_embedding(profile: Profile) -> str:
 
 def _facts(profile: Profile) -> str:
     """What functions need to know: recall, and the calibration of rank indexes."""
-    return f'"{profile.name}": ' + json.dumps({
-        "name": profile.name,
-        "signals": [
-            {
-                "name": signal.name,
-                "weight": weight,
-                "terms": [term.values for term in space.terms(signal) if term.share],
-            }
-            for signal, weight in profile
-        ],
-        "axes": len(space.AXES),
-        "accessed_by": profile.accessed_by,
-        "has_half_life": profile.decay is not None or profile.find(Recency) is not None,
-        "requires_embedding": requires_embedding(profile.signals),
-    })
+    return f'"{profile.name}": ' + json.dumps(
+        {
+            "name": profile.name,
+            "signals": [
+                {
+                    "name": signal.name,
+                    "weight": weight,
+                    "terms": [term.values for term in space.terms(signal) if term.share],
+                }
+                for signal, weight in profile
+            ],
+            "axes": len(space.AXES),
+            "accessed_by": profile.accessed_by,
+            "has_half_life": profile.decay is not None or profile.find(Recency) is not None,
+            "requires_embedding": requires_embedding(profile.signals),
+        }
+    )
 
 
 def _lines(items: Iterable[str], indent: int = 7) -> str:
