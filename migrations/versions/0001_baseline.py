@@ -129,8 +129,7 @@ def _create_chosen_profile() -> None:
     )
     op.execute("REVOKE ALL ON FUNCTION chosen_profile FROM PUBLIC")
     op.execute(
-        "COMMENT ON FUNCTION chosen_profile IS "
-        "'The profile that set_default_profile has set.'"
+        "COMMENT ON FUNCTION chosen_profile IS 'The profile that set_default_profile has set.'"
     )
 
 

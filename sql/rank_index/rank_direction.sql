@@ -1,10 +1,8 @@
 -- A query is a direction in the rank space. Only the direction depends on weights and time. The
 -- facts of the profile say how much each signal takes of each axis; that share fades, or is
--- interpolated between moments. For memories that were all used since then, signals that depend on
--- the time of use are left out, and trust counts without decay.
+-- interpolated between moments.
 CREATE OR REPLACE FUNCTION rank_direction(
-    facts jsonb, weighed float8[], query agent_memories.embedding%TYPE, elapsed float8,
-    used boolean DEFAULT false)
+    facts jsonb, weighed float8[], query agent_memories.embedding%TYPE, elapsed float8)
     RETURNS text
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -33,9 +31,7 @@ BEGIN
                 SELECT t.axis, weighed[s.place] * t.share AS weight,
                        t.half_life, t.moment, t.before, t.after
                   FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place),
-                       jsonb_to_recordset(CASE
-                           WHEN used AND s.said ? 'used_terms' THEN s.said -> 'used_terms'
-                           ELSE s.said -> 'terms' END) t(
+                       jsonb_to_recordset(s.said -> 'terms') t(
                            axis integer, share float8, half_life float8,
                            moment float8, before float8, after float8)
                  WHERE query IS NOT NULL OR s.said ->> 'name' <> 'similarity') asked USING (axis)
@@ -49,5 +45,4 @@ $function$;
 
 COMMENT ON FUNCTION rank_direction IS
     'Returns the direction of a query by a profile with these weights, `elapsed` days after the '
-    'moment of a rank index, as rank_candidates takes it. With used, the direction is for memories '
-    'used since that moment.';
+    'moment of a rank index, as rank_candidates takes it.';

@@ -8,17 +8,14 @@ from math import exp, fsum
 from typing import Any
 
 import pytest
-from psycopg import connect
-from psycopg.rows import dict_row
 
-from pgrecall import Decay, NewMemory, Profile, Recency, Similarity, score
+from pgrecall import Decay, NewMemory, Profile, Recency, Similarity
 from pgrecall.core.display import Bar
 from pgrecall.core.limits import SMALLEST_SHARE
 from pgrecall.migrate.ranked_function import readable
 from pgrecall.scoring.scored_memory import hit_grid
 from pgrecall.scoring.signals import MAX_RATE, Importance
 from tests.integration.owner import Owner, plain
-from tests.integration.recalling import DECAYING, install
 from tests.integration.support import NORTH, NOW, before, contents, similar
 
 AGES = {"a": (0.9, 0.0), "b": (0.95, 30.0), "c": (1.0, 400.0), "d": (0.3, 1.0), "e": (0.85, -3.0)}

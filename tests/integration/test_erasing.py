@@ -16,7 +16,6 @@ from sqlalchemy import Engine, text
 
 from pgrecall import Erased, MemoryRepository, NewMemory
 from pgrecall.errors import InputError
-from pgrecall.execution.error_mapping import map_errors
 from tests.integration.owner import Owner, north, plain
 from tests.integration.support import NORTH, at, before, sql
 from tests.migrations.asking import wait_until
@@ -294,22 +293,6 @@ def test_a_filter_that_leaves_out_nothing_deletes_nothing(stocked: Owner, dry_ru
     assert len(left(stocked)) == 6
 
 
-@pytest.mark.parametrize(
-    "everything",
-    [{}, {"include_invalid": True}, {"statuses": ["active"]}, {"text": "the"}, {"metadata": {}}],
-)
-@pytest.mark.parametrize("dry_run", [True, False])
-def test_psql_refuses_a_filter_that_leaves_out_nothing(
-    stocked: Owner, connection: psycopg.Connection[Any], everything: dict[str, Any], dry_run: bool
-) -> None:
-    given = everything | ({"metadata": "{}"} if "metadata" in everything else {})
-    named = "".join(f", {name} => %({name})s" for name in given)
-    call: Any = f"SELECT pgrecall.forget_matching(%(agent)s, dry_run => %(dry_run)s{named})"
-    with pytest.raises(InputError, match="erase_owner deletes all"), map_errors():
-        connection.execute(call, {"agent": stocked.name, "dry_run": dry_run} | given)
-    assert len(left(stocked)) == 6
-
-
 def test_ids_and_filters_are_not_combined(stocked: Owner) -> None:
     ids = [one.id for one in stocked.list()]
     with pytest.raises(InputError, match="not by both"):
@@ -319,7 +302,11 @@ def test_ids_and_filters_are_not_combined(stocked: Owner) -> None:
 
 WAYS: dict[str, Callable[[Engine], Any]] = {
     "repository": lambda engine: MemoryRepository(engine).delete("a", filter={"tags": "x"}),
-    "psql": lambda engine: sql(engine, "SELECT pgrecall.forget_matching('a', tags => '{x}')"),
+    "psql": lambda engine: sql(
+        engine,
+        "SELECT pgrecall.forget('a', ARRAY(SELECT id FROM pgrecall.agent_memories "
+        "WHERE agent_id = 'a' AND tags && '{x}' FOR UPDATE))",
+    ),
 }
 
 

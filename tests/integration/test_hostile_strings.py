@@ -13,10 +13,9 @@ from sqlalchemy import Engine
 from pgrecall import MemoryRepository, NewMemory, Profile
 from pgrecall.core.limits import MAX_FILTER_TEXT
 from pgrecall.errors import InputError, UnknownName
-from pgrecall.execution.error_mapping import map_errors
 from pgrecall.scoring.signals import Recency
 from tests.integration.owner import Owner, north
-from tests.integration.recalling import Connection, in_psql, in_python, installed, recall
+from tests.integration.recalling import Connection, installed, recall
 from tests.integration.support import NORTH, NOW, at, before, contents
 
 SHORT = [
@@ -34,11 +33,7 @@ each_hostile = pytest.mark.parametrize(
 COLUMNS = (
     *("memory_nature", "content_type", "component", "output_type", "domain", "category", "loop"),
 )
-LISTS = ("tags", "all_tags", "entities", "all_entities")
-FILTERS = (
-    *("memory_types", "memory_natures", "content_types", "components", "output_types"),
-    *("domains", "categories", "loops", *LISTS),
-)
+OF_PROVENANCE = ("component", "output_type", "domain", "category", "loop")
 
 
 def cut(text: str) -> str:
@@ -59,10 +54,12 @@ def test_a_text_is_stored_known_again_and_found_verbatim(
     content = mine.repo.memories.c.content
     memory = north(text, metadata={text: {"deep": [text]}}, **of_kind(text))
     similar = of_kind(text[:-1] or "x") | {"memory_type": "other"}
-    filters: dict[str, Any] = {name: [text if name in LISTS else cut(text)] for name in FILTERS}
+    asked: dict[str, Any] = {"tags": {"$all": [text]}, "entities": text, "memory_type": cut(text)}
+    for name in COLUMNS:
+        asked[f"provenance.{name}" if name in OF_PROVENANCE else name] = cut(text)
     if len(text) <= MAX_FILTER_TEXT:  # of a path
         key = text.replace("\\", r"\\").replace(".", r"\.")
-        filters["metadata"] = {key: {"deep": [text]}}
+        asked[f"metadata.{key}"] = {"$eq": {"deep": [text]}}
 
     ways: list[Callable[[Owner], Any]] = [  # the other by COPY
         lambda of: of.add(memory),
@@ -79,15 +76,16 @@ def test_a_text_is_stored_known_again_and_found_verbatim(
         again = [way(of) for way in ways]
         assert [(added, added.outcome) for added in again] == [(memory_id, "duplicate")] * 2
         if len(text) <= MAX_FILTER_TEXT:
-            assert contents(of.search(NORTH, **in_python(filters))) == [text]
+            assert contents(of.search(NORTH, filter=asked)) == [text]
         else:
             with pytest.raises(InputError, match="at most 10,000 characters"):
-                of.search(NORTH, **in_python(filters))
-        assert [row["content"] for row in recall(connection, "tiered", of.name, **filters)] == [
-            text
-        ]
-    with pytest.raises(UnknownName, match=r"(?s)unknown tiers .*; known are "), map_errors():
-        recall(connection, "tiered", mine.name, tiers=[text])
+                of.search(NORTH, filter=asked)
+        rows = connection.execute(
+            "SELECT content FROM pgrecall.ranked(%s, keywords => %s, profile => 'tiered') "
+            "WHERE tags @> ARRAY[%s] AND entities && ARRAY[%s] AND memory_type = %s",
+            (of.name, text[:1_000], text, text, cut(text)),
+        ).fetchall()
+        assert rows == [{"content": text}]
 
 
 @each_hostile
@@ -125,10 +123,10 @@ def test_owners_entities_links_and_notes_are_told_apart_verbatim(
     asked: dict[str, Any] = {"teams": [team, text[:100]], "entities": [text, "nobody"]}
 
     hits = owner.search(NORTH, profile="tiered", **asked)
-    rows = recall(connection, "tiered", owner.name, query=NORTH, **in_psql(asked))
+    rows = recall(connection, "tiered", owner.name, query=NORTH, **asked)
 
     assert contents(hits) == [row["content"] for row in rows] == ["own", text]
-    assert [row["signals"]["entity_overlap"] for row in rows] == [0.5, 0]
+    assert [row["signal_entity_overlap"] for row in rows] == [0.5, 0]
     assert [row["agent_id"] for row in rows] == [owner.name, f"team:{team}"]
     assert recall(connection, "trust", f"nobody {name}") == []
 

@@ -120,7 +120,7 @@ def test_the_signal_is_the_weight_of_the_terms_it_has_as_a_share_of_all(told: Ow
     assert sorted(contents(hits)) == sorted(full)
     assert {hit.score for hit in hits} == {1.0}
     rows = told.sql(
-        "SELECT content, signals -> 'keyword' FROM pgrecall.recall("
+        "SELECT content, signal_keyword FROM pgrecall.recall("
         ":agent, keywords => 'tea lamp', profile => 'hybrid')"
     )
     assert dict(rows) == expected("tea lamp", CORPUS)

@@ -6,7 +6,6 @@ import json
 import random
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -16,10 +15,8 @@ from sqlalchemy import Engine
 
 from pgrecall import Memory, MemoryRepository, NewMemory, Page
 from pgrecall.errors import InputError, UnknownName
-from pgrecall.execution.error_mapping import map_errors
 from pgrecall.memories.listing import SORTABLE
 from tests.integration.owner import Owner, north, plain
-from tests.integration.recalling import in_python
 from tests.integration.support import NOW, at, before, sql
 
 Connection = psycopg.Connection[dict[str, Any]]
@@ -85,17 +82,7 @@ def walked(mine: Owner, order: Sequence[str], limit: int) -> Iterator[Page[Memor
         yield page
 
 
-def listed(connection: Connection, agent: str, **arguments: Any) -> list[dict[str, Any]]:
-    given = {"agent": agent, **arguments}
-    named = ", ".join(f"{name} => %({name})s" for name in given)
-    call: Any = f"SELECT * FROM pgrecall.list_memories({named})"
-    with map_errors():
-        return connection.execute(call, given).fetchall()
-
-
-def test_every_order_is_kept_from_page_to_page(
-    mine: Owner, shared_engine: Engine, connection: Connection
-) -> None:
+def test_every_order_is_kept_from_page_to_page(mine: Owner, shared_engine: Engine) -> None:
     furnish(mine, shared_engine)
     everything = mine.list(limit=100)
     assert sorted_as(everything, ["-created_at"]) == [one.id for one in everything]
@@ -106,15 +93,6 @@ def test_every_order_is_kept_from_page_to_page(
         pages = list(walked(mine, order, 11))
         assert [one.id for page in pages for one in page] == expected, order
         assert [len(page) for page in pages] == [11, 11, 11, 7]
-
-        named: dict[str, Any] = {"order_by": list(order)}
-        rows = listed(connection, mine.name, most=100, **named)
-        assert [row["id"] for row in rows] == expected, order
-        for place, page in ((10, pages[0]), (32, pages[2])):  # each goes on from the other's cursor
-            by_psql = mine.list(order=order, after=rows[place]["cursor"], limit=7)
-            theirs = listed(connection, mine.name, most=7, after=page.next, **named)
-            rest = expected[place + 1 : place + 8]
-            assert [one.id for one in by_psql] == [row["id"] for row in theirs] == rest
 
 
 @pytest.mark.parametrize("order", [("-created_at",), ("importance", "-id")])
@@ -179,12 +157,11 @@ HOSTILE: tuple[str, ...] = (
 )
 
 
-def test_a_hostile_cursor_is_refused(mine: Owner, connection: Connection) -> None:
+def test_a_hostile_cursor_is_refused(mine: Owner) -> None:
     for after in HOSTILE:
-        for lists in (mine.list, partial(listed, connection, mine.name)):
-            with pytest.raises(InputError, match=r"after must be|after was made") as refused:
-                lists(after=after)
-            assert len(str(refused.value)) < 300
+        with pytest.raises(InputError, match=r"after must be|after was made") as refused:
+            mine.list(after=after)
+        assert len(str(refused.value)) < 300
 
 
 def test_values_of_a_cursor_must_fit_their_columns(mine: Owner) -> None:
@@ -204,38 +181,16 @@ def test_values_of_a_cursor_must_fit_their_columns(mine: Owner) -> None:
 
 
 def test_a_cursor_belongs_to_its_order_which_names_columns_that_can_be_sorted(
-    mine: Owner, connection: Connection
+    mine: Owner,
 ) -> None:
     mine.add_many([north(f"m {n}") for n in range(3)])
     after = mine.list(limit=1).next
     said = r"after was made for the order .*-created_at.*importance.*the same `?order"
     with pytest.raises(InputError, match=said):
         mine.list(order="importance", after=after)
-    with pytest.raises(InputError, match=said):
-        listed(connection, mine.name, order_by=["importance"], after=after)
     for name in ("content", "embedding", "tags", "metadata", "terms", "agent_id", "--id", "", "x'"):
         with pytest.raises(UnknownName, match="unknown column"):
             mine.list(order=name)
-        with pytest.raises(UnknownName, match="unknown column"):
-            listed(connection, mine.name, order_by=[name])
-
-
-def test_psql_lists_what_passes_the_filters(mine: Owner, connection: Connection) -> None:
-    for n in range(6):
-        fields: dict[str, Any] = {"trust": n / 10, "metadata": {"user": {"age": n * 10}}}
-        mine.add(plain(f"m {n}", tags=["a"] if n % 2 else [], created_at=before(n), **fields))
-    mine.touch([mine.list(order="id")[0].id])
-    cases: tuple[dict[str, Any], ...] = (
-        *({"tags": ["a"]}, {"min_trust": 0.2}, {"min_trust": 0.2, "as_of": before(1)}),
-        *({"metadata": {"user.age": {"$gte": 30}}}, {"text": '"m" or 3'}),
-        {"include_invalid": True},
-    )
-    for asked in cases:
-        in_psql = {n: json.dumps(v) if n == "metadata" else v for n, v in asked.items()}
-        rows = listed(connection, mine.name, **in_psql)
-        assert (
-            [row["id"] for row in rows] == [one.id for one in mine.list(**in_python(asked))] != []
-        ), asked
 
 
 def test_owners_are_listed_page_by_page(engine: Engine) -> None:

@@ -96,8 +96,7 @@ def test_nothing_of_ours_calls_what_was_planted(server_url: str, template: str) 
         starts = ("pg_catalog." if COMPUTES.match(call) else "* FROM " for call in calls)
         every = [f"SELECT {start}{call}" for start, call in zip(starts, calls, strict=True)]
         for name in BUILT_IN:
-            given = "tags => '{a}', query_entities => '{x,y}', "
-            given += f"teams => '{{one}}', profile => '{name}'"
+            given = f"entities => '{{x,y}}', teams => '{{one}}', profile => '{name}'"
             every += [f"SELECT * FROM recall('one', {things['vector']}, 'secret', {given})"]
         every += [f"CALL {call}" for calls in PROCEDURES.values() for call in calls]
         every += [f"SELECT * FROM {view}" for view in VIEWS]

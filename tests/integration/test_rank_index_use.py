@@ -3,7 +3,6 @@ found; what was written or changed is placed by maintenance, without a build."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -204,13 +203,9 @@ def test_a_search_locks_the_used_memories_first_as_whoever_drops_both_tables(sit
 
 @pytest.mark.parametrize("asked", [BY_USE, BY_LATEST], ids=["by use", "by latest"])
 def test_what_was_used_is_found_wherever_it_was(site: Site, asked: dict[str, Any]) -> None:
-    """However it ranked before, of all memories or of few; in psql too, and by words."""
+    """However it ranked before, of all memories or of few, and by words."""
     filled = fill(site.repo, number=900)
     index = site.build()
-    weights = json.dumps(asked["weights"]) if "weights" in asked else None
-    recall = (
-        "SELECT id FROM pgrecall.recall(%s, %s, profile => %s, strategy => 'index', weights => %s)"
-    )
     worded: dict[str, Any] = {"profile": "hybrid", "keywords": "memory 17"}
     for used in (filled[:30], filled):
         site.repo.touch(A, used)
@@ -218,7 +213,6 @@ def test_what_was_used_is_found_wherever_it_was(site: Site, asked: dict[str, Any
         for query in (NORTH, at(80), at(200)):
             exact = found(site.repo, query, "exact", **asked)
             assert found(site.repo, query, "index", **asked) == exact
-            assert site.values(recall, A, str(query), asked["profile"], weights) == exact
         exact = found(site.repo, NORTH, "exact", **worded)
         assert found(site.repo, NORTH, "index", **worded) == exact
         assert filled[17] == exact[0]

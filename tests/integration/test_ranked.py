@@ -7,7 +7,6 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -226,16 +225,13 @@ def test_explain_accounts_for_a_memory(repo: MemoryRepository, session: Connecti
 
 
 def test_reasons_are_given_in_words(own_url: str, own_repo: MemoryRepository) -> None:
-    later, gone, plain = (
-        own_repo.add(AGENT, NewMemory(text, **more))
-        for text, more in (
-            (
-                "later",
-                {"embedding": None, "valid_from": NOW + timedelta(days=3), "created_at": NOW},
-            ),
-            ("gone", {"embedding": None, "expires_at": NOW, "created_at": NOW}),
-            ("plain", {"embedding": None, "created_at": NOW}),
-        )
+    later, gone, plain = own_repo.add_many(
+        AGENT,
+        [
+            NewMemory("later", embedding=None, created_at=NOW, valid_from=before(-3)),
+            NewMemory("gone", embedding=None, created_at=NOW, expires_at=NOW),
+            NewMemory("plain", embedding=None, created_at=NOW),
+        ],
     )
     own_repo.invalidate(AGENT, plain, reason="wrong")
     with psycopg.connect(own_url, autocommit=True, row_factory=dict_row) as session:

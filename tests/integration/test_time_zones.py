@@ -101,7 +101,7 @@ def test_psql_reads_and_shows_dates_in_the_zone_of_its_session(
         for zone in (KIRITIMATI, PAGO_PAGO, NEW_YORK, BERLIN, "UTC"):
             session.execute("SELECT set_config('TimeZone', %s, false)", [zone])
             shown = session.execute(
-                "SELECT to_char(created_at, 'YYYYMMDD') FROM pgrecall.context(%s) ORDER BY 1",
+                "SELECT to_char(created_at, 'YYYYMMDD') FROM pgrecall.recall(%s) ORDER BY 1",
                 [mine.name],
             ).fetchall()
             assert [date for (date,) in shown] == sorted(dates_in(mine.context(timezone=zone).text))
@@ -109,7 +109,7 @@ def test_psql_reads_and_shows_dates_in_the_zone_of_its_session(
             march = datetime(2026, 3, 8, tzinfo=ZoneInfo(zone))
             ranked = session.execute(
                 "SELECT id, score FROM pgrecall.recall(%s, profile => 'hybrid', as_of => %s, "
-                "query_time => '[2026-03-08, 2026-03-09)', weights => '{\"time\": 1}', k => 50)",
+                "period => '[2026-03-08, 2026-03-09)', weights => '{\"time\": 1}', k => 50)",
                 [mine.name, AS_OF],
             ).fetchall()
             question: dict[str, Any] = {"keywords": "on 8 March 2026", "timezone": zone}

@@ -88,12 +88,11 @@ class Statements:
         "get": "SELECT id FROM pgrecall.memory_records WHERE (agent_id, id) = (%(agent)s, %(id)s)",
         "get_many": "SELECT id FROM pgrecall.memory_records "
         "WHERE agent_id = %(agent)s AND id = ANY (ARRAY[%(id)s::uuid])",
-        "list": "SELECT id FROM pgrecall.list_memories(%(agent)s, most => 3)",
+        "list": "SELECT id FROM pgrecall.ranked(%(agent)s) ORDER BY id DESC LIMIT 3",
         "count": "SELECT memories FROM pgrecall.owners() WHERE agent_id = %(agent)s",
         "search": "SELECT id FROM pgrecall.recall(%(agent)s, '[1,0,0]', %(text)s, k => 3, "
         "touch => true)",
-        "context": "SELECT id FROM pgrecall.context(%(agent)s, '[1,0,0]', max_tokens => 40, "
-        "k => 3) WHERE step IS NOT NULL",
+        "context": "SELECT id FROM pgrecall.recall(%(agent)s, '[1,0,0]', max_tokens => 40, k => 3)",
         "explain": "SELECT score FROM pgrecall.explain(%(agent)s, %(id)s, '[1,0,0]')",
         "touch": "SELECT touch FROM pgrecall.touch(%(agent)s, ARRAY[%(id)s::uuid])",
         "record_outcome": "SELECT id FROM pgrecall.record_outcome(%(agent)s, %(id)s, 'success', "

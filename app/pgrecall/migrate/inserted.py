@@ -1,5 +1,7 @@
-"""Limits and known words that files of `sql/` name between two @: `@MAX_VALUES@`; `@MAX_VALUES,@` is
-the same as people read it: 1,000."""
+"""Limits and known words that files of `sql/` name between two @: `@MAX_VALUES@`.
+
+`@MAX_VALUES,@` is the same as people read it: 1,000.
+"""
 
 from __future__ import annotations
 

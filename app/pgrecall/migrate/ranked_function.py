@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, case, literal_column
@@ -19,10 +20,10 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import BUILT_IN
 from pgrecall.scoring.score import (
     Matched,
+    call,
     factor,
     literal_weight,
     number,
-    call,
     score_expression,
     signal_expression,
     speed_of,
@@ -88,7 +89,8 @@ class _Rows:
     def __getitem__(self, name: str) -> ColumnElement[Any]:
         return literal_column(f"{self.name}.{name}")
 
-    __getattr__ = __getitem__
+    def __getattr__(self, name: str) -> ColumnElement[Any]:
+        return self[name]
 
 
 _M, _S = _Rows("m"), _Rows("s")
@@ -119,10 +121,7 @@ def with_profiles(text: str, installed: Iterable[Profile] = ()) -> str:
         "@matched@": _matched(),
         "@score@": _chosen(profiles, _score),
         "@signals@": _lines(
-            (
-                f"{_chosen(profiles, lambda p, name=name: _signal(p, name))} AS signal_{name}"
-                for name in signals
-            ),
+            (f"{_chosen(profiles, partial(_signal, name))} AS signal_{name}" for name in signals),
             15,
         ),
         "@signals_of_rows@": _lines(f"s.signal_{name}" for name in signals),
@@ -169,7 +168,7 @@ def _score(profile: Profile) -> str:
     if profile.redistribute:
         for signal in profile.signals:
             if isinstance(signal, Similarity) and signal.missing:  # its weight goes to others
-                values[signal] = case((_S.has_query, values[signal]), else_=number(0))
+                values[signal] = case((_S["has_query"], values[signal]), else_=number(0))
     total = sum_of(weight * values[signal] for signal, weight in weighed)
     if profile.redistribute:
         total = total / weights_in_use(weighed, _S)
@@ -183,7 +182,7 @@ def _weight(signal: Signal, value: float) -> ColumnElement[float]:
     return literal_column(f"_weight(ranked.weights, {quoted(signal.name)}, {value!r})")
 
 
-def _signal(profile: Profile, name: str) -> str | None:
+def _signal(name: str, profile: Profile) -> str | None:
     """The value of a signal, or of the decay; None if the profile does not have it."""
     if name == DECAY:
         return None if profile.decay is None else _sql(factor(profile.decay, _M))

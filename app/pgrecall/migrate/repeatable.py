@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cache
 from graphlib import TopologicalSorter
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, select, text
