@@ -19,6 +19,25 @@ SELECT @record but embedding, last_accessed_at: r.{}@,
 COMMENT ON VIEW _ranked IS
     'The columns of ranked and recall. It has no rows.';
 
+DO $$
+DECLARE
+    named record;
+BEGIN
+    FOR named IN
+        SELECT r.attname AS column, coalesce(
+                   col_description('memory_records'::regclass, m.attnum),
+                   CASE WHEN r.attname = 'score' THEN 'The score by the profile.'
+                        ELSE 'The signal of this name, in [0, 1]; NULL: the profile has none.' END)
+               AS comment
+          FROM pg_attribute r
+          LEFT JOIN pg_attribute m
+            ON m.attrelid = 'memory_records'::regclass AND m.attname = r.attname
+         WHERE r.attrelid = '_ranked'::regclass AND r.attnum > 0 LOOP
+        EXECUTE format('COMMENT ON COLUMN _ranked.%I IS %L', named.column, named.comment);
+    END LOOP;
+END
+$$;
+
 -- Joins that nothing reads vanish from the plan, since each joined relation has one row for a key.
 CREATE OR REPLACE FUNCTION matched(
     agents text[], query agent_memories.embedding%TYPE DEFAULT NULL, keywords text DEFAULT NULL,

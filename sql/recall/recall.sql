@@ -1,6 +1,6 @@
 -- Planned at each call: only with known arguments does PostgreSQL leave out the other profiles.
 -- First the k best, by columns that are few, then the rest of these: whole rows are expensive to
--- sort. Workers take longer to start than some 10,000 memories take to read.
+-- sort. Workers take longer to start than a few thousand memories to be read.
 CREATE OR REPLACE FUNCTION recall(
     agent_id text, query agent_memories.embedding%TYPE DEFAULT NULL, keywords text DEFAULT NULL,
     profile text DEFAULT NULL, weights jsonb DEFAULT NULL, half_life float8 DEFAULT NULL,

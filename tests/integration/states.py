@@ -192,11 +192,14 @@ MORE: dict[str, More] = {
     ),
 }
 """Arguments that change what is read, beside those of tests/calls.py."""
-SCRIPTS = {
-    "busiest_agents": {},
-    "index_health": {},
+SCRIPTS: dict[str, dict[str, str]] = {
+    **{one: {} for one in ("busiest_agents", "index_health", "last_used", "without_embedding")},
+    "contradictions": {"agent": "one"},
     "decaying": {"agent": "one"},
+    "duplicates": {"agent": "one"},
     "unused_memories": {"agent": "one"},
+    "would_recall": {"agent": "one", "words": "tea milk"},
+    "why_not": {"agent": "one", "words": "tea milk"},
 }
 """The scripts of sql/adhoc with their variables."""
 
@@ -290,6 +293,7 @@ class State:
                 f"--file={sql_folder() / 'adhoc' / script}.sql",
                 *("--command=SELECT pg_stat_force_next_flush()", "--output=/dev/null"),
                 *(f"--set={name}={value}" for name, value in SCRIPTS[script].items()),
+                f"--set=id={self.ids[0]}",
                 "--set=ON_ERROR_STOP=1",
                 self.url,
             ],

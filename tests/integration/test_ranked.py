@@ -64,7 +64,9 @@ EVERYTHING = Profile(
         Keyword(b=0.5, pivot=100): 0.1,
         EntityOverlap(): 0.1,
         Time(unknown=0.1): 0.1,
-        Recency(half_life=20, half_lives_by_type={"task": 3, "fact": 90}, curve=Curve.LINEAR): 0.1,
+        Recency(
+            half_life=20, half_lives_by_type=(("task", 3.0), ("fact", 90.0)), curve=Curve.LINEAR
+        ): 0.1,
         Usefulness(): 0.05,
         Importance(): 0.05,
         Confidence(): 0.05,

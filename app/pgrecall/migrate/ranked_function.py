@@ -108,7 +108,8 @@ def require_function_name(profile: Profile) -> str:
 
 def with_profiles(text: str, installed: Iterable[Profile] = ()) -> str:
     """The text of such a file, for the built-in profiles and these."""
-    profiles = [_with_half_life(one) for one in (*BUILT_IN.values(), *installed)]
+    known = (*BUILT_IN.values(), *installed)
+    profiles = [_with_half_life(profile) for profile in known]
     signals = dict.fromkeys(one.name for profile in profiles for one in profile.signals)
     if any(profile.decay for profile in profiles):
         signals[DECAY] = None
@@ -128,7 +129,7 @@ def with_profiles(text: str, installed: Iterable[Profile] = ()) -> str:
         "@centering@": _chosen(profiles, _centering, "0"),
         "@subjects@": _chosen(profiles, _counts_subjects, "false"),
         "@requires_embedding@": _chosen(profiles, _requires_embedding, "false"),
-        "@facts@": ",\n ".join(_facts(one) for one in profiles).join(("{", "}")),
+        "@facts@": ",\n ".join(map(_facts, known)).join(("{", "}")),
     }.items():
         text = text.replace(place, written)
     return text
