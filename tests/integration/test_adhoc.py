@@ -158,7 +158,7 @@ def fill(database: Database, *agents: str) -> None:
             ("third", {"subject": "tea", "embedding": None}),
             ("fourth", {"subject": "tea", "retrievals": 3, "accessed": days_ago(2)}),
         ):
-            given: dict[str, Any] = {"created_at": days_ago(10), **values}  # type: ignore[dict-item]
+            given: dict[str, Any] = {"created_at": days_ago(10), **values}
             database.add(f"mine {number}. {copy} door", agent=agent, **given)
 
 
