@@ -1,5 +1,6 @@
 CREATE OR REPLACE FUNCTION explain(
-    agent_id text, memory_id uuid, query agent_memories.embedding%TYPE DEFAULT NULL, keywords text DEFAULT NULL,
+    agent_id text, memory_id uuid,
+    query agent_memories.embedding%TYPE DEFAULT NULL, keywords text DEFAULT NULL,
     profile text DEFAULT NULL, weights jsonb DEFAULT NULL, half_life float8 DEFAULT NULL,
     entities text[] DEFAULT NULL, period tstzrange DEFAULT NULL, teams text[] DEFAULT NULL,
     as_of timestamptz DEFAULT NULL)
