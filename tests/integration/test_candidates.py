@@ -19,11 +19,11 @@ from pgrecall import (
     profiles,
 )
 from pgrecall.core.steps import Run
-from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.scoring.signals import Curve, Importance, Keyword, Similarity
 from pgrecall.search import shortlisting
+from pgrecall.search.candidates_statement import candidates_of
 from pgrecall.search.shortlisting import Candidates
 from pgrecall.service.bodies import StudioMethods
 from tests.integration.support import NOW, at, before
@@ -151,11 +151,11 @@ def test_a_large_owner_has_the_same_candidates(
             for by_signal in (True, False)
         ]
 
-    def as_large(tables: Tables, name: str, search: Search, *options: str, **values: Any) -> Run:
-        return ranks(tables, name, replace(search, is_large=True), *options, **values)
+    def as_large(tables: Tables, search: Search, n: int, *, by_signal: bool) -> Run:
+        return candidates_of(tables, replace(search, is_large=True), n, by_signal=by_signal)
 
     of_small = found()
-    monkeypatch.setattr(shortlisting, "ranks", as_large)
+    monkeypatch.setattr(shortlisting, "candidates_of", as_large)
     assert found() == of_small
 
 

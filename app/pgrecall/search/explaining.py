@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from sys import float_info
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 from uuid import UUID
 
 from pgrecall.core.memory import Memory
@@ -17,7 +18,6 @@ from pgrecall.core.validation import require_id
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import MemoryNotFound
 from pgrecall.ranking.arguments import SearchArguments
-from pgrecall.ranking.composing import condition_names, ranks
 from pgrecall.ranking.filters import Comparison, Group, Part
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
@@ -25,9 +25,10 @@ from pgrecall.schema import Tables
 from pgrecall.scoring.attribute import Attribute
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.signals import Keyword, Signal
+from pgrecall.search.explain_statement import explained, scores
 from pgrecall.search.explanation import Explanation, SignalAccount, TermAccount
 from pgrecall.search.rows import hit, in_effect
-from pgrecall.search.scatter_gather import as_parameters, each_owner
+from pgrecall.search.scatter_gather import each_owner
 
 LARGEST = float_info.max
 
@@ -55,67 +56,77 @@ def explain(
     memory_id = require_id(memory_id)
     question = Question.of(tables, agent_id, query, k=k, arguments=arguments, floor=lambda _: 0.0)
     search = yield from question.resolved(tables)
-    described = partial(_described, tables, search)
-    rows = yield from described(memory_id)
-    if not rows:
+    if search.min_relevance == 0:  # which every memory reaches
+        search = replace(search, min_relevance=None, shows_relevance=True)
+    row, last, counts = yield from _placed(tables, search, memory_id)
+    if row is None:
         whose = f" or of {listed(search.teams)}" if search.teams else ""
         raise MemoryNotFound(f"agent {shortened(str(agent_id))}{whose} has no memory {memory_id}")
-    # Two owners may have a memory of one id: the agent's own comes first.
-    row = min(rows, key=lambda row: row.agent_id != search.agent_id)
     scored = hit(search.profile, row)
-    counts = yield from _standing(tables, search, scored)
-    unmet = _unmet(row, search)
     is_hit = counts.before < search.k and scored.score >= (search.min_score or 0)
-    if not is_hit or "min_relevance" in unmet:  # but it may be a turn that was added for one
+    if not is_hit or "min_relevance" in row.unmet:  # but it may be a turn that was added for one
         scored = replace(scored, attached_to=counts.attached_to)
-    last: ScoredMemory | None = None
-    if counts.last_id is not None:
-        there = yield from described(counts.last_id)
-        for candidate in there:  # none if it was deleted a moment ago
-            if counts.last_owner == candidate.agent_id:
-                last = hit(search.profile, candidate)
-    terms = yield from _terms(tables, search, scored)
+    terms = _terms(getattr(row, "query_terms", None) or ())
     search = replace(search, profile=in_effect(search.profile, row))
-    return _explanation(search, scored, unmet, counts, last, terms)
+    best = None if last is None else hit(search.profile, last)
+    return _explanation(search, scored, row.unmet, counts, best, terms)
 
 
-def _described(tables: Tables, search: Search, memory_id: UUID) -> Operation[list[Any]]:
-    """The memory of this id of each owner that has one."""
-    alone = replace(search, surrounding_turns=0, min_score=None)
-    rows: list[Any] = []
-    for one in each_owner(alone):
-        rows += yield ranks(tables, "explain", one, id=memory_id)
-    return rows
+class _Counts(NamedTuple):
+    """The place of a memory among all that pass."""
+
+    ranked: int
+    before: int
+    attached_to: UUID | None
+    """The best hit next to it."""
 
 
-def _standing(tables: Tables, search: Search, scored: ScoredMemory) -> Operation[Any]:
-    """The memory's place among all that pass. On Citus, each owner's are scored on its node."""
-    values: dict[str, Any] = {}
+def _placed(tables: Tables, search: Search, memory_id: UUID) -> Operation[tuple[Any, Any, _Counts]]:
+    """The memory, None if there is none, and the last of the k best, and its place."""
     if search.spans_nodes:
-        rows: list[Any] = []
-        for one in each_owner(search):
-            rows += yield ranks(tables, "scores", one)
-        values = as_parameters(rows)
-    memory = scored.memory
-    values |= {"id": memory.id, "whose": memory.owner_id, "own_score": scored.score}
-    [counts] = yield ranks(tables, "standing", search, **values)
-    return counts
+        return (yield from _placed_apart(tables, search, memory_id))
+    rows = yield explained(tables, search, memory_id)
+    asked = [row for row in rows if row.is_asked]
+    # Two agents may have a memory of one id: the agent's own comes first.
+    row = min(asked, key=lambda row: row.agent_id != search.agent_id, default=None)
+    last = next((row for row in rows if not row.is_asked), None)
+    if row is None:
+        return None, None, _Counts(0, 0, None)
+    return row, last, _Counts(row.ranked, row.before, getattr(row, "hit_beside", None))
 
 
-def _terms(
-    tables: Tables, search: Search, scored: ScoredMemory
-) -> Operation[tuple[TermAccount, ...]]:
+def _placed_apart(
+    tables: Tables, search: Search, memory_id: UUID
+) -> Operation[tuple[Any, Any, _Counts]]:
+    """The same on Citus, where each agent's memories are scored on its node."""
+    several = {one.agent_id: one for one in each_owner(search)}
+    row, found = None, []
+    for one in several.values():
+        if row is None:
+            rows = yield explained(tables, one, memory_id)
+            row = next((row for row in rows if row.is_asked), None)
+        found += yield scores(tables, one)
+    if row is None:
+        return None, None, _Counts(0, 0, None)
+    ranked = sorted((-one.score, one.id, one.agent_id) for one in found)
+    last, hits = None, ranked[: search.k]
+    if len(hits) == search.k:
+        _, last_id, whose = hits[-1]
+        rows = yield explained(tables, several[whose], last_id)
+        last = next(row for row in rows if row.is_asked)
+    attached = getattr(row, "hit_beside", None)
+    if (attached, row.agent_id) not in ((id_, agent_id) for _, id_, agent_id in hits):
+        attached = None
+    before = bisect_left(ranked, (-row.score, row.id, ""))
+    return row, last, _Counts(len(ranked), before, attached)
+
+
+def _terms(found: Sequence[Any]) -> tuple[TermAccount, ...]:
     """The query's terms, with counts and weights for the memory's owner."""
-    if not search.ranks_by_words:
-        return ()
-    memory = scored.memory
-    rows = yield ranks(tables, "matched", search, whose=memory.owner_id, id=memory.id)
-    total = math.fsum(row.weight for row in rows) or 1.0
+    total = math.fsum(weight for _, _, weight, _ in found) or 1.0
     terms = [
-        TermAccount(
-            row.term, row.matched, row.weight, row.weight / total, row.memories, row.weight == 0
-        )
-        for row in rows
+        TermAccount(term, matched, float(weight), weight / total, memories, weight == 0)
+        for term, matched, weight, memories in found
     ]
     return tuple(sorted(terms, key=lambda term: (-term.weight, term.term)))
 
@@ -124,7 +135,7 @@ def _explanation(
     search: Search,
     scored: ScoredMemory,
     unmet: list[str],
-    counts: Any,
+    counts: _Counts,
     last: ScoredMemory | None,
     terms: tuple[TermAccount, ...],
 ) -> Explanation:
@@ -136,10 +147,10 @@ def _explanation(
     reasons = [_reason(name, search, scored) for name in unmet]
     if search.min_score is not None and scored.score < search.min_score and not comes_along:
         reasons.append(f"its score {scored.score:.6f} is below min_score {search.min_score:g}")
-    if not unmet and rank > search.k and not comes_along:
+    if not unmet and last is not None and rank > search.k and not comes_along:
         reasons.append(
             f"outranked: it is number {rank}, and k is {search.k}; "
-            f"the last memory returned scores {counts.last_score:.6f}, this one {scored.score:.6f}"
+            f"the last memory returned scores {last.score:.6f}, this one {scored.score:.6f}"
         )
     accounts = tuple(
         SignalAccount(
@@ -163,7 +174,7 @@ def _explanation(
         passes=not unmet,
         returned=not reasons,
         reasons=tuple(reasons),
-        needed_score=_needed(search, counts.last_score),
+        needed_score=_needed(search, None if last is None else last.score),
         signals=accounts,
         terms=terms,
         period=search.period,
@@ -195,11 +206,6 @@ def _needed(search: Search, last_score: float | None) -> float | None:
     return max(last_score, search.min_score)
 
 
-def _unmet(row: Any, search: Search) -> list[str]:
-    """The conditions that the memory does not meet."""
-    return [name for name in condition_names(search) if not row.meets[name]]
-
-
 def _reason(name: str, search: Search, scored: ScoredMemory) -> str:
     """Says what the memory has and what the condition requires."""
     memory = scored.memory
@@ -218,7 +224,7 @@ def _reason(name: str, search: Search, scored: ScoredMemory) -> str:
                 f"min_relevance {search.min_relevance:g}"
             )
         case _:
-            part = search.filters.parts[int(name.removeprefix("where_")) - 1]
+            part = search.filters.parts[int(name)]
             return _filtered(part, scored)
 
 

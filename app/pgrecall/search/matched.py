@@ -173,6 +173,11 @@ class Form:
         """The number of memories to find."""
         return ":ranked::integer" if self.is_visible else hidden(":ranked::integer")
 
+    @property
+    def shares(self) -> str:
+        """The rows w, of all memories that have a term of the query."""
+        return _WORDED if self.joins_left else f"{self.words} w"
+
     def agents(self, column: str) -> str:
         """The condition that a row is of these agents."""
         agents = ":whole_owners::text[]" if self.several else ":agent_id::text"
@@ -191,9 +196,9 @@ class Form:
             usage = "pgrecall.memory_usage"
             if not self.joins_left:
                 usage = f"(SELECT * FROM {usage} WHERE {self.agents('agent_id')})"  # noqa: S608
-            lines.append(self._join("u", usage))
+            lines.append(self._join("u", f"{usage} u"))
         if "w" in read:
-            lines.append(self._join("w", _WORDED if self.joins_left else self.words))
+            lines.append(self._join("w", self.shares))
         lines += self._query_facts(read)
         if read & {"u", "w"} and not self.joins_left:
             outside = [joined_in_full(outside)]
@@ -236,8 +241,7 @@ class Form:
         if not self.several and not self.joins_left:  # all rows are of the same agent
             condition = condition.partition(" AND ")[2]
         kind = "LEFT" if self.joins_left else "FULL"
-        named = joined if joined is _WORDED else f"{joined} {row}"
-        return folded(f"{kind} JOIN {named} ON {condition}", 2, 4)
+        return folded(f"{kind} JOIN {joined} ON {condition}", 2, 4)
 
     def _query_facts(self, read: Set[str]) -> list[str]:
         """The row of query_facts for each memory. A large agent's parallel workers cannot read a

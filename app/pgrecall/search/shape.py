@@ -128,45 +128,52 @@ class Shape:
     @property
     def inside(self) -> list[str]:
         """The conditions on columns of agent_memories."""
-        columns = {one.name: one for one in self.tables.memories.alias("m").c}
-        named = {
-            "m.status = 'active'": not self.has("statuses"),
-            self.rows.text("valid"): self.has("valid"),
-            self.rows.text("existed"): self.has("as_of"),
-            "m.embedding IS NOT NULL": self.has("embedding"),
-        }
-        return [
-            *(text for text, is_asked in named.items() if is_asked),
-            *(one for one in self.filters if isinstance(one, str)),
-            *self._compiled(columns, computed=False),
-        ]
+        parts = [one for one in self.filters if not _is_computed(one)]
+        return [*self.named.values(), *map(self.met, parts)]
 
     def outside(self, *, relevance: bool = True) -> list[str]:
         """The conditions on other columns of matched."""
+        conditions = [*map(self.met, filter(_is_computed, self.filters))]
+        return [*conditions, *self.relevant.values()] if relevance else conditions
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The conditions on columns of agent_memories that are no part of the filter."""
+        named = {
+            "valid": (self.has("valid"), self.rows.text("valid")),
+            "as_of": (self.has("as_of"), self.rows.text("existed")),
+            "statuses": (not self.has("statuses"), "m.status = 'active'"),
+            "embedding": (self.has("embedding"), "m.embedding IS NOT NULL"),
+        }
+        return {name: text for name, (is_asked, text) in named.items() if is_asked}
+
+    @property
+    def relevant(self) -> dict[str, str]:
+        """The condition on relevance, by its name."""
+        if not self.has("min_relevance"):
+            return {}
+        return {"min_relevance": f"{self.rows.text('relevance')} >= :min_relevance::float8"}
+
+    def met(self, part: Node | str) -> str:
+        """The condition of a part of the filter."""
+        if isinstance(part, str):
+            return part
+        return f"({compiled(condition(part, self._columns, self.tables.schema))})"
+
+    @cached_property
+    def _columns(self) -> Mapping[str, Any]:
+        """What a filter may read."""
         its = self.rows.c
         stored = its.trust, its.last_accessed_at, its.moment, its.trust_curve
-        columns: dict[str, Any] = {
+        half_life = its.trust_half_life_hours
+        return {
             **{one.name: one for one in self.tables.memories.alias("m").c},
             **{
                 one.name: literal_column(self.rows.text(one.name), field_type(one)) for one in USAGE
             },
             SIMILARITY: literal_column(self.rows.text("cosine"), Double),
-            DECAYED_TRUST: call(
-                self.rows, "decayed_trust", *stored, its.trust_half_life_hours, null()
-            ),
+            DECAYED_TRUST: call(self.rows, "decayed_trust", *stored, half_life, null()),
         }
-        conditions = self._compiled(columns, computed=True)
-        if relevance and self.has("min_relevance"):
-            conditions.append(f"{self.rows.text('relevance')} >= :min_relevance::float8")
-        return conditions
-
-    def _compiled(self, columns: Mapping[str, Any], *, computed: bool) -> list[str]:
-        """The conditions of the filter that read computed columns, or the others."""
-        return [
-            f"({compiled(condition(one, columns, self.tables.schema))})"
-            for one in self.filters
-            if not isinstance(one, str) and computed is not one.reads.isdisjoint(COMPUTED)
-        ]
 
     @cached_property
     def score(self) -> str:
@@ -232,7 +239,7 @@ def statement(
         first.append(f"query_facts AS MATERIALIZED (\n{called}\n)")
     if " terms" in tables + last:
         first.append(_TERMS)
-    if " worded " in tables + last:
+    if "worded." in tables + last:
         first.append(_WORDED.format(words=shape.form.words))
     begin = "WITH RECURSIVE" if recursive else "WITH"
     text = f"/* pgrecall {name} */\n{begin} {_listed([*first, tables])}\n{last}"
@@ -246,6 +253,11 @@ def _listed(tables: Sequence[str]) -> str:
 def once(divisor: ColumnElement[float]) -> ColumnElement[float]:
     """A number that does not depend on the memory, computed once."""
     return literal_column(f"(SELECT {compiled(divisor)} FROM query_facts q LIMIT 1)", Double)  # noqa: S608
+
+
+def _is_computed(part: Node | str) -> bool:
+    """True if it reads other columns than those of agent_memories."""
+    return not isinstance(part, str) and not part.reads.isdisjoint(COMPUTED)
 
 
 def _field(name: str, rows: Rows) -> str:

@@ -15,15 +15,14 @@ from pgrecall.core.validation import require_bool, require_count
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
 from pgrecall.ranking.arguments import SearchArguments
-from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.default_profile import default_profile
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
-from pgrecall.scoring.expression import clocks, is_listed
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.signals import DECAY
-from pgrecall.search.rows import hits_of, missing_in
+from pgrecall.search.candidates_statement import AGE, candidates_of, clocks, lists
+from pgrecall.search.searching import hits_of, missing_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,6 @@ class Candidates:
 
 MOST = 1_000
 """The greatest `n`."""
-_AGE = "age of "
 _OF_OTHER_SCORES = ("min_score", "surrounding_turns")
 """Arguments whose effect depends on the scores of all memories, which change with the weights."""
 
@@ -120,42 +118,27 @@ def candidates(
             "candidates do not go with teams on Citus, where each owner is ranked on its node: "
             "ask for one owner at a time"
         )
-    lists = _lists(search)
-    values: dict[str, Any] = {"n": n, "ranked": n, "lists": len(lists)}
-    options, may_prepare = (["listed"] if by_signal else []), search.may_prepare
-    rows = yield ranks(tables, "candidates", search, *options, may_prepare=may_prepare, **values)
-    return _candidates(question, search, n, lists, rows)
+    rows = yield candidates_of(tables, search, n, by_signal=by_signal)
+    return _candidates(question, search, n, rows)
 
 
-def _lists(search: Search) -> list[str]:
-    """The names of the lists that the statement makes, in its order: ages, signals, the decay."""
+def _candidates(question: Question, search: Search, n: int, rows: list[Any]) -> Candidates:
     profile = search.profile
-    ages = map(_age_of, clocks(profile.signals, profile.decay))
-    listed = (one.name for one in profile.signals if is_listed(one, search.options))
-    return [*ages, *listed, *([] if profile.decay is None else [DECAY])]
-
-
-def _age_of(name: str) -> str:
-    return f"{_AGE}{name}"
-
-
-def _candidates(
-    question: Question, search: Search, n: int, lists: list[str], rows: list[Any]
-) -> Candidates:
-    profile, ages = search.profile, [*clocks(search.profile.signals, search.profile.decay)]
+    names = lists(profile.signals, profile.decay, search.options)
+    ages = [*clocks(profile.signals, profile.decay)]
     least: dict[str, float | None] = {}
     total: int | None = len(rows)
     if rows and hasattr(rows[0], "total"):
-        least, total = dict(zip(lists, rows[0].least, strict=True)), rows[0].total
+        least, total = dict(zip(names, rows[0].least, strict=True)), rows[0].total
     elif len(rows) == n:  # no more is known than that a signal is at most 1, and an age at least 0
-        least, total = {one: 0.0 if one.startswith(_AGE) else 1.0 for one in lists}, None
+        least, total = {one: 0.0 if one.startswith(AGE) else 1.0 for one in names}, None
 
     of_all = {one.name: getattr(one, "missing", 0.0) for one in profile.signals}
     without = missing_in(rows[0]) if rows else []
 
     def bound(name: str) -> SignalBound:
-        has_list = name in lists
-        youngest = least.get(_age_of(name))
+        has_list = name in names
+        youngest = least.get(f"{AGE}{name}")
         same = of_all.get(name) if total is None or total >= n else None
         return SignalBound(
             has_value=has_list and name not in without,
