@@ -210,23 +210,33 @@ def _(signal: Trust, m: Matched) -> ColumnElement[float]:
 
 @signal_expression.register
 def _(signal: Recency, m: Matched) -> ColumnElement[float]:
-    created, accessed = m.c.created_at, m.c.last_accessed_at
-    match signal.clock:
-        case Clock.CREATED_AT:
-            clock = created
-        case Clock.LAST_ACCESSED_AT:
-            clock = func.coalesce(accessed, created)
-        case Clock.LATEST:  # GREATEST ignores NULL
-            clock = func.greatest(accessed, created)
-    return call(
-        m, f"recency_{signal.curve}", clock, m.c.moment, speed_of(signal, m), number(signal.unknown)
-    )
+    clock, speed = _clock(signal, m), speed_of(signal, m)
+    return call(m, f"recency_{signal.curve}", clock, m.c.moment, speed, number(signal.unknown))
 
 
 @signal_expression.register
 def _(signal: Attribute, m: Matched) -> ColumnElement[float]:
     found = m.c.metadata.op("#>")(literal_column(f"ARRAY[{_texts(signal.path)}]"))
     return call(m, "attribute_value", found, *map(number, (*signal.ends, signal.missing)))
+
+
+def _clock(signal: Recency, m: Matched) -> ColumnElement[Any]:
+    created, accessed = m.c.created_at, m.c.last_accessed_at
+    match signal.clock:
+        case Clock.CREATED_AT:
+            clock: ColumnElement[Any] = created
+        case Clock.LAST_ACCESSED_AT:
+            clock = func.coalesce(accessed, created)
+        case Clock.LATEST:  # GREATEST ignores NULL
+            clock = func.greatest(accessed, created)
+    return clock
+
+
+def age(signal: Recency, m: Matched) -> ColumnElement[float]:
+    """The days since the signal's clock, at least 0; NULL without a clock."""
+    clock, moment = _clock(signal, m), m.c.moment
+    seconds = func.pg_catalog.date_part(literal_column("'epoch'"), moment - clock)
+    return case((clock >= moment, _float8(0)), else_=seconds / _float8(86400))
 
 
 def speed_of(signal: Recency, m: Matched) -> ColumnElement[float]:

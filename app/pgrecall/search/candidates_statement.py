@@ -24,7 +24,7 @@ from pgrecall.scoring.signals import (
     Time,
 )
 from pgrecall.search.matched import Rows, compiled, folded, reads
-from pgrecall.search.statements import Shape, run, statement, table
+from pgrecall.search.shape import Shape, shape_of, statement, table
 
 List = Callable[[Rows], ColumnElement[float]]
 AGE: Final = "age of "
@@ -69,8 +69,8 @@ keys AS (
 def candidates_of(tables: Tables, search: Search, n: int, *, by_signal: bool) -> Run:
     """The n best, each with its `ages`; by signal, also the memories that have more of a list than
     its n-th, the `total`, and `least`, these values."""
-    options = ["listed"] if by_signal else []
-    return run(tables, search, options, _candidates, may_prepare=search.may_prepare, n=n)
+    shape, parameters = shape_of(tables, search, *(["listed"] if by_signal else []))
+    return Run(_candidates(shape), parameters | {"n": n}, search.may_prepare)
 
 
 def clocks(signals: Iterable[Signal], decay: Decay | None) -> dict[str, Recency]:

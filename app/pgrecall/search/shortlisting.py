@@ -22,7 +22,7 @@ from pgrecall.schema import Tables
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.signals import DECAY
 from pgrecall.search.candidates_statement import AGE, candidates_of, clocks, lists
-from pgrecall.search.searching import hits_of, missing_in
+from pgrecall.search.rows import hits_of, missing_in
 
 
 @dataclass(frozen=True, slots=True)
