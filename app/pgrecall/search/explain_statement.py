@@ -17,13 +17,15 @@ from pgrecall.search.shape import Shape, shape_of, statement, table
 
 _KEYS: Final = """\
 keys AS (
-    SELECT agent_id, :id::uuid AS id, true AS is_asked FROM unnest(:agents::text[]) agent_id
+    SELECT agent_id, :id::uuid AS id, true AS is_asked
+      FROM pg_catalog.unnest(:agents::text[]) agent_id
      UNION ALL
     (SELECT agent_id, id, false FROM scored
       ORDER BY score DESC, id OFFSET :k::integer - 1 LIMIT 1))"""
 """The memory of this id of each agent that has one; and the last of the k best."""
 _TERMS: Final = """\
-(SELECT jsonb_agg(jsonb_build_array(one.term, one.term = ANY (its.own), one.weight, one.memories))
+(SELECT pg_catalog.jsonb_agg(pg_catalog.jsonb_build_array(
+           one.term, one.term = ANY (its.own), one.weight, one.memories))
    FROM (SELECT tsvector_to_array(m.terms) AS own OFFSET 0) its
   CROSS JOIN pgrecall.term_weights(m.agent_id, :keywords::text, true, :worded_owners::text[],
                                    :as_of::timestamptz) one
@@ -74,9 +76,9 @@ def _explain(shape: Shape) -> Statement:
     tested = ", ".join(
         f"CASE WHEN {text} THEN NULL ELSE '{name}' END" for name, text in _conditions(shape).items()
     )
-    listed = f"SELECT array_remove(ARRAY[{tested}]::text[], NULL) FROM (SELECT m.*) m"  # noqa: S608
+    unmet = f"pg_catalog.array_remove(ARRAY[{tested}]::text[], NULL)"
     columns = [*shape.described(shape.rows), f"{shape.score} AS score", "k.is_asked"]
-    columns.append(f"({listed}) AS unmet")
+    columns.append(f"(SELECT {unmet} FROM (SELECT m.*) m) AS unmet")  # noqa: S608  ours
     read = reads(*columns)
     lines = [folded(f"SELECT {', '.join(columns)}", 0, 7)]
     if shape.has("keyword", "words"):
@@ -84,21 +86,14 @@ def _explain(shape: Shape) -> Statement:
     lines.append(form.of_keys("keys", (), (), read - {"w"}))
     if "w" in read:
         lines.append(f"  LEFT JOIN words w ON {relation().joins['w']}")
-    begun = [
-        _scored(shape, words="words"),
-        _KEYS,
-        table("found", "\n".join(lines), materialized=True),
-    ]
-    if "words w" in "".join(begun):
+    found = table("found", "\n".join(lines), materialized=True)
+    begun = [_scored(shape, words="words"), _KEYS, found]
+    if shape.has("words"):
         shares = f"SELECT w.* FROM {form.shares}"  # noqa: S608  ours
         begun.insert(0, table("words", shares, materialized=True))
     beside = _BESIDE.format(floor=shape.floor.replace("best", "scored"))
-    return statement(
-        shape,
-        "explain",
-        begun,
-        [_PLACED.format(beside=beside if shape.has("surrounding_turns") else "")],
-    )
+    last = _PLACED.format(beside=beside if shape.has("surrounding_turns") else "")
+    return statement(shape, "explain", begun, [last])
 
 
 @lru_cache(maxsize=64)
