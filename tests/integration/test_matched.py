@@ -1,4 +1,4 @@
-"""The statement over matched finds what a search finds: ids, scores and every signal."""
+"""Statements over matched agree with each other: ranks, scores and every signal."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, NullPool, create_engine, text
 
 from pgrecall import Decay, MemoryRepository, Profile, migrate, profiles
-from pgrecall.core.steps import READS_TOGETHER, needs
-from pgrecall.ranking.composing import ranks
-from pgrecall.ranking.question import Question
-from pgrecall.schema import Tables, tables
+from pgrecall.schema import tables
 from pgrecall.scoring.attribute import Attribute
 from pgrecall.scoring.signals import (
     Clock,
@@ -27,7 +24,6 @@ from pgrecall.scoring.signals import (
     Trust,
     Usefulness,
 )
-from pgrecall.search.rows import hits_of
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
 from tests.integration.support import before
@@ -91,15 +87,6 @@ TEAMS = ("red", "blue")
 approx = partial(pytest.approx, abs=1e-9)
 
 
-@needs(READS_TOGETHER)
-def searched(tables: Tables, /, agent_id: str, query: Any, k: int, **arguments: Any) -> Any:
-    """A search by the statement over matched."""
-    question = Question.of(tables, agent_id, query, k=k, arguments=cast(Any, arguments))
-    request = yield from question.resolved(tables)
-    rows = yield ranks(tables, "search", request, exact=True)
-    return list(hits_of(request.profile, rows))
-
-
 def fill(repository: MemoryRepository, connection: Connection, dice: random.Random) -> None:
     """Memories of an agent, two teams and a stranger, with names, aliases and use."""
     usage = text("INSERT INTO pgrecall.memory_usage VALUES (:owner, :id, :count, :accessed)")
@@ -127,7 +114,7 @@ def fill(repository: MemoryRepository, connection: Connection, dice: random.Rand
 
 @pytest.fixture(scope="module", params=["vector", "halfvec"])
 def connection(request: pytest.FixtureRequest, server_url: str) -> Iterator[Connection]:
-    """One transaction, so that both statements have the same now()."""
+    """One transaction, so that all statements have the same now()."""
     with new_database(server_url) as url:
         migrate.upgrade(url, dimensions=DIMENSIONS, embedding_type=request.param)
         with create_engine(url, poolclass=NullPool).connect() as made:
@@ -161,20 +148,29 @@ def question(dice: random.Random) -> dict[str, Any]:
     }
 
 
-def test_matched_finds_what_a_search_finds(connection: Connection) -> None:
+def test_a_memory_is_explained_as_a_search_ranks_it(connection: Connection) -> None:
+    """Two statements over matched agree, for random questions."""
     repository = MemoryRepository(connection)
     dice = random.Random("questions")
+    returned = 0
     for _ in range(300):
         asked = question(dice)
-        before_ = repository.search("agent", touch=False, strategy="exact", **asked)
-        found = repository._run(partial(searched, repository._tables, "agent", **asked))
-        assert [one.score for one in found] == approx([one.score for one in before_]), asked
-        expected = {one.memory.id: one for one in before_}
-        assert [one.memory.id for one in found] == [one.memory.id for one in before_], asked
-        for one in found:
-            its = expected[one.memory.id]
-            assert one.signals == approx(its.signals), asked
-            assert one.contributions == approx(its.contributions), asked
-            assert one.relevance == approx(its.relevance), asked
-            assert one.cosine == approx(its.cosine), asked
-            assert one.memory == its.memory
+        ranked = repository.search("agent", touch=False, strategy="exact", **asked | {"k": 1000})
+        if not ranked:
+            continue
+        rank = dice.randint(1, len(ranked))
+        hit, its_id = ranked[rank - 1], ranked[rank - 1].memory.id
+
+        why = repository.explain("agent", its_id, **asked)
+
+        assert why.rank == rank, asked
+        assert why.ranked >= len(ranked), asked
+        assert why.returned == (rank <= asked["k"]), asked
+        assert (why.passes, why.hit.memory) == (True, hit.memory), asked
+        assert why.hit.score == approx(hit.score), asked
+        assert why.hit.signals == approx(hit.signals), asked
+        assert why.hit.contributions == approx(hit.contributions), asked
+        assert hit.relevance is None or why.hit.relevance == approx(hit.relevance), asked
+        assert why.hit.cosine == approx(hit.cosine), asked
+        returned += why.returned
+    assert 100 < returned < 250

@@ -33,12 +33,12 @@ from pgrecall.errors import (
 )
 from pgrecall.execution.inspection import LAYOUTS, schema_missing
 from pgrecall.memories.listing import Ordering, list_
-from pgrecall.ranking.composing import ranks
 from pgrecall.ranking.filters import Filters, Part
 from pgrecall.ranking.passing import reads
 from pgrecall.ranking.question import Question
 from pgrecall.schema import REVISION, Layout, tables
 from pgrecall.scoring import signals
+from pgrecall.search.statements import of_all
 from tests.calls import GOOD as METHODS
 from tests.calls import OF_NONE
 from tests.conftest import DIMENSIONS
@@ -458,7 +458,7 @@ def test_no_parameter_of_a_condition_replaces_one_of_a_search() -> None:
 
     def searched(conditions: tuple[Part, ...]) -> Run:
         filters = replace(search.filters, parts=(*conditions, *search.filters.parts))
-        return ranks(tables(), "search", replace(search, filters=filters))
+        return of_all(tables(), replace(search, filters=filters))
 
     assert keeps_its_values(searched, "where_1_") > 20
 

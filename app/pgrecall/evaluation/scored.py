@@ -22,9 +22,8 @@ from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
-from pgrecall.scoring.expression import shift_of
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.score import is_known, score_of
+from pgrecall.scoring.score import is_known, score_of, shift_of
 from pgrecall.scoring.signals import EntityOverlap, Signal, Time
 from pgrecall.search.matched import Rows, compiled, folded, reads
 from pgrecall.search.scatter_gather import each_owner
@@ -150,7 +149,7 @@ def _groups(shapes: Sequence[Scored]) -> list[tuple[Scored, ...]]:
     for one in shapes:
         overlap = next((x for x in one.shape.signals if isinstance(x, EntityOverlap)), None)
         needs = [
-            max(map(shift_of, one.shape.signals), default=0.0) or None,
+            shift_of(one.shape.signals) or None,
             overlap and overlap.subject,
         ]
         for known, scored in groups:

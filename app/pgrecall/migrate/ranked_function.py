@@ -15,7 +15,6 @@ from pgrecall.core.quoting import shortened
 from pgrecall.core.resources import sql_folder
 from pgrecall.errors import InvalidProfile
 from pgrecall.rank_index import space
-from pgrecall.scoring.expression import quoted
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import BUILT_IN
 from pgrecall.scoring.score import (
@@ -24,6 +23,7 @@ from pgrecall.scoring.score import (
     factor,
     literal_weight,
     number,
+    quoted,
     score_expression,
     signal_expression,
     speed_of,

@@ -15,9 +15,10 @@ from pgrecall.rank_index import space
 from pgrecall.rank_index.index import MEASURED_HITS, RankIndex, Source, Sources
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.owner_facts import owner_facts, without_indexes
-from pgrecall.ranking.search_parameters import Search, shift_of
+from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.verbs import call
+from pgrecall.scoring.score import shift_of
 from pgrecall.scoring.signals import Keyword, Similarity
 
 MAX_UNCOVERED = 0.1
@@ -169,7 +170,7 @@ def initial_candidates(search: Search, usable: Sequence[RankIndex]) -> int:
 def _fall_short(tables: Tables, search: Search, indexes: Sequence[RankIndex]) -> Operation[bool]:
     """True if an index in which a search found nothing gives no candidates at all. With filters and
     floors, it may be that no candidate passed."""
-    floors = search.min_similarity, search.min_relevance, search.min_score
+    floors = search.min_relevance, search.min_score
     if search.filters.are_default and all(one is None for one in floors):
         return True
     for index in indexes:
@@ -233,7 +234,7 @@ def _sources(
     layout: Layout,
 ) -> Sources:
     known = {index.agent_id: index for index in usable}
-    shift = shift_of(search.profile)
+    shift = shift_of(search.profile.signals)
 
     def source(index: RankIndex) -> Source:
         toward = partial(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -16,12 +15,10 @@ from sqlalchemy import (
     and_,
     any_,
     bindparam,
-    case,
     false,
     func,
     literal_column,
     not_,
-    null,
     or_,
     select,
     text,
@@ -30,12 +27,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB, UUID
 from sqlalchemy.types import TypeEngine
 
-from pgrecall.core.statement import NAMED, Functions
-from pgrecall.ranking.custom_condition import Written, written
-from pgrecall.ranking.filter_keys import DECAYED_TRUST, MATCH, ORDERED, SIMILARITY
-from pgrecall.ranking.filters import Comparison, Filters, Group, Node
-from pgrecall.schema import Tables
-from pgrecall.schema.fields import COUNTERS
+from pgrecall.core.statement import Functions
+from pgrecall.ranking.filter_keys import MATCH, ORDERED
+from pgrecall.ranking.filters import Comparison, Group, Node
 
 Columns = Mapping[str, Any]
 _TYPES: Final[Mapping[str, TypeEngine[Any]]] = {
@@ -139,47 +133,3 @@ def _none_of(met: ColumnElement[bool]) -> ColumnElement[bool]:
 
 def _bound(place: int, type_: TypeEngine[Any]) -> Any:
     return bindparam(f"f{place}", type_=type_)
-
-
-def written_parts(tables: Tables, filters: Filters) -> list[Written]:
-    """Each part of a filter as text on the rows `agent_memories`, and the values of its
-    parameters."""
-    return [
-        Written(_text(part.node, tables), dict(filters.values))
-        if isinstance(part.node, Comparison | Group)
-        else written(tables.memories, part.node, f"where_{number}_", "agent_memories")
-        for number, part in enumerate(filters.parts, start=1)
-    ]
-
-
-@lru_cache(maxsize=1024)
-def _text(node: Node, tables: Tables) -> str:
-    rows = tables.memories.alias(tables.memories.name)
-    usage = tables.memory_usage.alias("used")
-    moment = text("coalesce(CAST(:as_of AS timestamptz), now())")
-
-    def used(name: str) -> Any:
-        met = and_(usage.c.agent_id == rows.c.agent_id, usage.c.memory_id == rows.c.id)
-        found = select(usage.c[name]).where(met).correlate(rows).scalar_subquery()
-        return func.coalesce(found, literal_column("0")) if name in COUNTERS else found
-
-    accessed = used("last_accessed_at")
-    schema = Functions(tables.schema)
-    columns = {
-        **{one.name: one for one in rows.c},
-        **{name: used(name) for name in COUNTERS},
-        "last_accessed_at": case((accessed <= moment, accessed)),
-        SIMILARITY: schema.cosine(rows.c.embedding, text(":query")),
-        DECAYED_TRUST: schema.decayed_trust(
-            rows.c.trust,
-            case((accessed <= moment, accessed)),
-            moment,
-            rows.c.trust_curve,
-            rows.c.trust_half_life_hours,
-            null(),
-        ),
-    }
-    # Within a statement, so that a subquery knows that the memories are outside of it.
-    whole: Any = select(literal_column("1")).select_from(rows)
-    compiled = whole.where(condition(node, columns, tables.schema)).compile(dialect=NAMED)
-    return str(compiled.string).partition("\nWHERE ")[2]

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, Self, TypedDict, cast
 from sqlalchemy import ColumnElement, TextClause
 
 from pgrecall.core.checks import checked, require_known
-from pgrecall.core.limits import MAX_CONDITIONS, MAX_FILTER_DEPTH, MAX_VALUES, STATUSES
+from pgrecall.core.limits import MAX_CONDITIONS, MAX_FILTER_DEPTH, MAX_VALUES
 from pgrecall.core.metadata_path import path_of
 from pgrecall.core.quoting import cut, shortened
 from pgrecall.core.validation import require_bool
@@ -129,11 +129,6 @@ class Filters:
     def options(self) -> frozenset[str]:
         """The options of a statement that follow from the filters."""
         return frozenset({"statuses"} if self.include_inactive else {"valid"})
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The values of the parameters that follow from these options."""
-        return {"statuses": [*STATUSES]} if self.include_inactive else {}
 
     @classmethod
     def of(cls, arguments: FilterArguments) -> Self:

@@ -27,8 +27,9 @@ from pgrecall.ranking.search_parameters import Search, weighs_time
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.tables import require_owner, require_owners
 from pgrecall.schema.verbs import call
-from pgrecall.scoring import expression, profiles
+from pgrecall.scoring import profiles
 from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.score import counts_subjects
 from pgrecall.scoring.signals import EntityOverlap, Keyword, Similarity, Time
 
 _AS_GIVEN = ("min_score", "min_relevance", "as_of", "surrounding_turns")
@@ -166,7 +167,7 @@ def _with_names(tables: Tables, search: Search) -> Operation[Search]:
             rows = yield known_as(tables, [owner], search.query_entities)
         else:
             assert search.naming_text is not None
-            subjects = expression.counts_subjects(search.profile.signals)
+            subjects = counts_subjects(search.profile.signals)
             rows = yield known_entities(tables, [owner], [search.naming_text], subjects=subjects)
         if rows:
             entities |= dict.fromkeys(rows[0].entities)

@@ -12,7 +12,6 @@ from pgrecall.core.dates import Period
 from pgrecall.core.limits import COMPARED_PER_HIT, LEAST_COMPARED
 from pgrecall.core.vectors import StoredVector
 from pgrecall.ranking.filters import Filters
-from pgrecall.scoring import expression
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import (
     EntityOverlap,
@@ -44,7 +43,6 @@ class Search:
     period: Period | None = None
     """The period that the time signal compares with."""
     min_score: float | None = None
-    min_similarity: float | None = None
     min_relevance: float | None = None
     shows_relevance: bool = False
     """True if relevance is measured although it leaves out nothing."""
@@ -80,23 +78,20 @@ class Search:
 
     @property
     def options(self) -> frozenset[str]:
-        """The options of its statements, as the files in `sql/statements` name them."""
+        """What the text of its statements depends on."""
         options = {
             "teams": bool(self.teams),
             # Citus finds an owner's node only where the planner sees whose memories are searched.
             "large": self.is_large or self.distributed,
             "distributed": self.distributed,
-            "divided": self.spans_nodes,
             "query": self.query is not None,
             "words": self.keywords is not None,
             "period": self.period is not None and self.weighs_time,
             "as_of": self.as_of is not None,
             "relevance": self.shows_relevance or self.min_relevance is not None,
             "min_score": self.min_score is not None,
-            "min_similarity": self.min_similarity is not None,
             "min_relevance": self.min_relevance is not None,
             "surrounding_turns": bool(self.surrounding_turns),
-            "diversity": self.diversity > 0,
             "named": self.may_name,
             "naming": self.may_name and self.names is None,
             "subjects": self.has_subjects,
@@ -131,10 +126,8 @@ class Search:
         owners = [self.agent_id, *self.teams]
         optional = {
             "min_score": self.min_score,
-            "min_similarity": self.min_similarity,
             "min_relevance": self.min_relevance,
             "as_of": self.as_of,
-            "owners": owners if self.teams else list(self.others) or None,
             "keywords": self.keywords,
             "naming_text": self.naming_text,
             "names": self.names,
@@ -142,13 +135,9 @@ class Search:
         }
         if self.period is not None and self.weighs_time:
             optional["period_from"], optional["period_to"] = self.period
-        if self.diversity:
-            optional["diversity"] = self.diversity
         return {
-            "owner_id": self.agent_id,
             "agent_id": self.agent_id,
             "agents": owners,
-            "all_owners": owners,
             "whole_owners": owners,
             "worded_owners": [*self.others] or owners,
             "query": self.query,
@@ -156,7 +145,6 @@ class Search:
             "ranked": self.most,
             "surrounding_turns": self.surrounding_turns,
             **{f"{name}_weight": weight for name, weight in self.profile.weights.items()},
-            **self.filters.parameters,
             **{name: value for name, value in optional.items() if value is not None},
         }
 
@@ -167,20 +155,13 @@ def weighs_time(profile: Profile) -> bool:
     return any(isinstance(signal, Time) and weight > 0 for signal, weight in profile)
 
 
-def shift_of(profile: Profile) -> float:
-    """The share of the owner's mean by which the query's vector is shifted."""
-    return max(map(expression.shift_of, profile.signals), default=0.0)
-
-
 @lru_cache
 def _profile_options(profile: Profile, has_query: bool) -> frozenset[str]:
     """The options of a statement that follow from the profile."""
     signals = profile.signals
     options = {
         "embedding": has_query and requires_embedding(signals),
-        "usage": profile.reads_usage,
         "keyword": profile.find(Keyword) is not None,
         "redistribute": profile.redistribute,
-        "shifted": has_query and shift_of(profile) > 0,
     }
     return frozenset(name for name, is_on in options.items() if is_on)

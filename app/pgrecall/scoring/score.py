@@ -28,7 +28,6 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.sql.visitors import InternalTraversal
 
 from pgrecall.scoring.attribute import Attribute
-from pgrecall.scoring.expression import quoted
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import (
     Clock,
@@ -157,6 +156,16 @@ def sum_of(parts: Iterable[ColumnElement[float]]) -> ColumnElement[float]:
     for one in parts:
         total = one if total is None else total + one
     return _float8(0) if total is None else total
+
+
+def shift_of(signals: Iterable[Signal]) -> float:
+    """The share of the agent's mean by which the query's vector is shifted."""
+    return max((one.shift for one in signals if isinstance(one, Similarity)), default=0.0)
+
+
+def counts_subjects(signals: Iterable[Signal]) -> bool:
+    """True if the subject of a memory is one of its entities."""
+    return any(isinstance(one, EntityOverlap) and one.subject for one in signals)
 
 
 @singledispatch
@@ -322,3 +331,14 @@ def text_literal(value: str) -> ColumnElement[str]:
 
 def _texts(values: Iterable[str]) -> str:
     return ", ".join(quoted(one, _SPECIAL) for one in values)
+
+
+def quoted(text: str, special: str = "\\") -> str:
+    """A text as an SQL literal, with escapes only if necessary."""
+    doubled = text.replace("'", "''")
+    if all(one.isprintable() and one not in special for one in text):
+        return f"'{doubled}'"
+    escaped = "".join(
+        one if one.isprintable() and one not in special else f"\\U{ord(one):08x}" for one in doubled
+    )
+    return f"E'{escaped}'"

@@ -18,7 +18,6 @@ from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
 from pgrecall.rank_index.strategy import search_with_index
 from pgrecall.ranking.arguments import SearchArguments
-from pgrecall.ranking.composing import reads
 from pgrecall.ranking.hits import Hits, Strategy
 from pgrecall.ranking.question import Question, embedded
 from pgrecall.ranking.search_parameters import Search
@@ -32,7 +31,7 @@ from pgrecall.search.packing import PACKED, Limits, pack
 from pgrecall.search.reordering import Reordering, chosen, reordering
 from pgrecall.search.rows import hits_of, place
 from pgrecall.search.scatter_gather import each_owner
-from pgrecall.search.statements import of_all, of_candidates
+from pgrecall.search.statements import of_all, of_candidates, touches
 
 MAX_HOPS = 2
 """The greatest `linked`."""
@@ -300,15 +299,8 @@ def touched(tables: Tables, hits: Sequence[ScoredMemory], search: Search) -> Ope
             if (yield counting._replace(counts=True)) is Uncounted:
                 return False
     elif owners:
-        memories = [hit.memory for hit in hits]
-        each = reads(
-            tables,
-            "touch",
-            hit_owners=[memory.owner_id for memory in memories],
-            hit_ids=[memory.id for memory in memories],
-        )
-        parameters = {**each.parameters, **how}
-        if (yield each._replace(parameters=parameters, counts=True)) is Uncounted:
+        keys = [(hit.memory.owner_id, hit.memory.id) for hit in hits]
+        if (yield touches(tables, keys, how)) is Uncounted:
             return False
     return True
 

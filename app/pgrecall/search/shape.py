@@ -18,8 +18,16 @@ from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.schema.columns import field_type
 from pgrecall.schema.fields import COUNTERS, FIELD, ROW, USAGE
-from pgrecall.scoring.expression import boolean, counts_subjects, shift_of
-from pgrecall.scoring.score import call, factor, has_value, is_known, score_of, signal_expression
+from pgrecall.scoring.score import (
+    call,
+    counts_subjects,
+    factor,
+    has_value,
+    is_known,
+    score_of,
+    shift_of,
+    signal_expression,
+)
 from pgrecall.scoring.signals import Decay, Signal
 from pgrecall.search.matched import Form, Rows, compiled, folded
 
@@ -91,8 +99,8 @@ class Shape:
             ":naming_text::text" if naming and not given else "NULL",
             ":query_entities::text[]" if given else "NULL",
             "NULL",
-            repr(float(max(map(shift_of, self.signals), default=0.0))),
-            boolean(counts_subjects(self.signals)),
+            repr(float(shift_of(self.signals))),
+            _boolean(counts_subjects(self.signals)),
             self._as_of,
         ]
 
@@ -104,12 +112,12 @@ class Shape:
             values["moment"] = self._as_of
         else:
             values["last_accessed_at"] = "u.last_accessed_at"
-        values["has_query"] = boolean(has("query"))
+        values["has_query"] = _boolean(has("query"))
         if has("query"):
             values["query"] = ":query"
         else:
             values |= dict.fromkeys(("cosine", "similarity", "centered_similarity"), "NULL::float8")
-        values["has_period"] = boolean(has("period"))
+        values["has_period"] = _boolean(has("period"))
         if has("period"):
             values["period_from"] = ":period_from::timestamptz"
             values["period_to"] = ":period_to::timestamptz"
@@ -253,6 +261,10 @@ def _listed(tables: Sequence[str]) -> str:
 def once(divisor: ColumnElement[float]) -> ColumnElement[float]:
     """A number that does not depend on the memory, computed once."""
     return literal_column(f"(SELECT {compiled(divisor)} FROM query_facts q LIMIT 1)", Double)  # noqa: S608
+
+
+def _boolean(value: bool) -> str:
+    return "true" if value else "false"
 
 
 def _is_computed(part: Node | str) -> bool:

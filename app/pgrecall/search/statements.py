@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final
+from uuid import UUID
 
 from pgrecall.core.statement import Statement
 from pgrecall.core.steps import Run
@@ -13,7 +14,7 @@ from pgrecall.rank_index.index import Sources
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.schema.fields import USAGE
-from pgrecall.search.matched import folded, reads
+from pgrecall.search.matched import Rows, folded, reads
 from pgrecall.search.shape import Shape, indented, shape_of, statement, table
 
 _COUNTED: Final = """\
@@ -115,6 +116,13 @@ def linked_to(
     return _run(tables, search, (), _linked, hits, exact=True, hops=hops, ranked=most)
 
 
+def touches(tables: Tables, hits: Sequence[tuple[str, UUID]], how: Mapping[str, bool]) -> Run:
+    """Counts a retrieval of hits of several agents."""
+    agents, ids = zip(*hits, strict=True)
+    given = {"hit_owners": [*agents], "hit_ids": [*ids], **how}
+    return Run(_touch(tables.schema), given, counts=True)
+
+
 def _run(
     tables: Tables,
     search: Search,
@@ -131,6 +139,13 @@ def _run(
     return Run(
         make(shape), parameters | dict(given) | values, may_prepare=may_prepare, counts=counts
     )
+
+
+@lru_cache
+def _touch(schema: str) -> Statement:
+    hits = "unnest(:hit_owners::text[], :hit_ids::uuid[]) hit(agent_id, id)"
+    text = f"/* pgrecall touch */\nWITH {_COUNTED.format(chosen=hits)}\nSELECT * FROM counted"
+    return Statement(Rows(schema, {}).in_schema(text))
 
 
 @lru_cache(maxsize=512)

@@ -1,6 +1,0 @@
--- The best memories by their own score: owner, id and score.
---begin scored
---with ranked AS ranked --? !indexed !large
---with ranked AS ranked_large --? !indexed large
---with ranked AS ranked_index --? indexed
---then best_alone

@@ -1,2 +1,0 @@
--- The memories to delete, locked.
---then locked

@@ -1,2 +1,0 @@
--- The entities of the owners' memories that each text names.
---then named

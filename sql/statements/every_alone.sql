@@ -1,2 +1,0 @@
--- All of them.
-SELECT every.* FROM every

@@ -1,7 +1,0 @@
--- One memory in full, whether it is found or not.
---with asked AS MATERIALIZED asked --? asked
---with means AS MATERIALIZED means --? shifted
---with shifted AS MATERIALIZED shifted --? shifted
---with chosen AS explained
---with hits AS described
---then best_first

@@ -1,2 +1,0 @@
--- The hits, where no turns are added.
-SELECT ranked.* FROM ranked

@@ -1,8 +1,0 @@
--- The best of the memories that are linked to hits.
---with asked AS MATERIALIZED asked --? asked
---with means AS MATERIALIZED means --? shifted
---with shifted AS MATERIALIZED shifted --? shifted
---with near AS near
---with chosen AS near_scored
---with hits AS described
---then best_first

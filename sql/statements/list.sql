@@ -1,5 +1,0 @@
--- A page of a list. The keys of its memories are sorted alone, and then described.
---with passing AS filtered --? !usage
---with passing AS filtered_used --? usage
---with one AS page
---then in_full

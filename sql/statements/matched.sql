@@ -1,2 +1,0 @@
--- The query's terms, and which of them one memory has.
---then matched_terms

@@ -1,4 +1,0 @@
--- The ids of the memories that pass the filters.
---with passing AS filtered --? !usage
---with passing AS filtered_used --? usage
---then passing_ids

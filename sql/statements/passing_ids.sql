@@ -1,2 +1,0 @@
--- Their ids, in order.
-SELECT passing.id FROM passing ORDER BY passing.id

@@ -1,8 +1,0 @@
--- The score of every memory that passes.
---with asked AS MATERIALIZED asked --? asked
---with means AS MATERIALIZED means --? shifted
---with shifted AS MATERIALIZED shifted --? shifted
---with worded AS MATERIALIZED worded_once --? words large
---with every AS every --? !large
---with every AS every_large --? large
---then every_alone

@@ -1,9 +1,0 @@
--- The place of one memory among all that pass, whose score is known.
---begin scored --? !apart
---with every AS every_apart --? apart
---with ranked AS ranked --? turns !large !apart
---with ranked AS ranked_large --? turns large !apart
---with ranked AS ranked_large --? turns apart
---with beside AS MATERIALIZED beside --? turns
---with nearest AS nearest --? turns
---then standing_last

@@ -1,3 +1,0 @@
--- Counts a retrieval of hits of several owners.
---with hits AS given_hits
---then counted
