@@ -332,7 +332,7 @@ def test_no_plan_of_a_young_database_compares_all_with_all(server_url: str, temp
 def test_an_evaluation_joins_counters_and_words_in_full(large: Engine) -> None:
     """A left join could compare all with all by a plan from before there were statistics."""
     query = [random.Random(0).gauss() for _ in range(DIMENSIONS)]
-    queries = [JudgedQuery(query, [UUID(int=1)], keywords="memory 7")] * 2
+    queries = [JudgedQuery(query, [UUID(int=1)], keywords="memory 7")]
 
     def evaluate(repo: MemoryRepository) -> None:
         repo.evaluation.evaluate(AGENT, queries, profiles=[profiles.trust])
