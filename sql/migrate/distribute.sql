@@ -14,11 +14,10 @@ DECLARE
     ours CONSTANT oid := '@extschema@'::regnamespace;
     first CONSTANT regclass := '@extschema@.agent_memories'::regclass;
     -- The agent of the first eight may be NULL, for all owners, at which Citus would crash. The
-    -- next runs EXPLAIN ANALYZE, which Citus refuses on the node of the rows. The last two work on
-    -- two nodes.
+    -- last works on two nodes.
     not_sent CONSTANT text[] := '{_begin_maintenance,_end_maintenance,_old_runs,_log_all_usage,'
                                 '_delete_old_runs,rank_index_states,changes,'
-                                '_maintenance_due,recall_plan,await_writers}';
+                                '_maintenance_due,await_writers}';
     version text := (SELECT e.extversion FROM pg_extension e WHERE e.extname = 'citus');
     there boolean := false;
     moved text[] := '{}';
@@ -88,7 +87,8 @@ BEGIN
                        p.prokind = 'f' AND p.proargnames[1] = 'agent'
                            AND p.proname <> ALL (not_sent) AS of_owner,
                        l.lanname = 'plpgsql' AND p.prokind = 'f'
-                       AND p.proargnames[1] IN ('agent', 'owners') AS reads,
+                       AND p.proargnames[1] IN ('agent', 'owners', 'agents')
+                           AND p.proname <> 'matched' AS reads,
                        p.proparallel = 'u' AND coalesce(p.proconfig, '{}')
                            && '{citus.allow_nested_distributed_execution=on}' AS told,
                        o.objid IS NOT NULL AS there, o.distribution_argument_index = 0 AS by_owner
@@ -100,6 +100,20 @@ BEGIN
         EXECUTE command;
         RETURN NEXT;
     END LOOP;
+
+    -- Inlined, they would read tables that are empty here.
+    EXECUTE format(
+        'CREATE OR REPLACE FUNCTION @extschema@.ranked(%s) RETURNS SETOF @extschema@._ranked '
+        'LANGUAGE plpgsql STABLE AS $$BEGIN RETURN QUERY SELECT r.* FROM '
+        '@extschema@._ranked_on_nodes(%s) r; END$$',
+        pg_get_function_arguments('@extschema@.ranked'::regproc),
+        (SELECT string_agg('$' || n, ', ') FROM generate_series(1, 11) n));
+    EXECUTE format(
+        'CREATE OR REPLACE FUNCTION @extschema@.matched(%s) RETURNS %s LANGUAGE plpgsql STABLE '
+        'AS $$BEGIN RAISE EXCEPTION %L USING ERRCODE = ''feature_not_supported''; END$$',
+        pg_get_function_arguments('@extschema@.matched'::regproc),
+        pg_get_function_result('@extschema@.matched'::regproc),
+        'matched cannot read tables on several nodes: use ranked');
 
     -- Last, since readers wait from here on.
     FOREACH name IN ARRAY moved LOOP

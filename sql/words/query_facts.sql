@@ -9,6 +9,8 @@ CREATE OR REPLACE FUNCTION query_facts(
     SET search_path FROM CURRENT
 AS $function$
 #variable_conflict use_variable
+DECLARE
+    vectors owner_vectors;
 BEGIN
     has_terms := EXISTS (SELECT FROM query_terms(keywords));
     query_entities := given;
@@ -24,10 +26,10 @@ BEGIN
     FOREACH agent_id IN ARRAY agents LOOP
         query_vector := query;
         IF centering > 0 AND query IS NOT NULL THEN
-            query_vector := shifted(query, (
-                SELECT v.mean FROM owner_vectors v
-                 WHERE v.agent_id = query_facts.agent_id
-                   AND coalesce(v.latest <= as_of, true)), centering);
+            SELECT v.* INTO vectors FROM owner_vectors v WHERE v.agent_id = query_facts.agent_id;
+            query_vector := shifted(
+                query, CASE WHEN coalesce(vectors.latest <= as_of, true) THEN vectors.mean END,
+                centering);
         END IF;
         RETURN NEXT;
     END LOOP;

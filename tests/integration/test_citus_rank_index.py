@@ -56,6 +56,8 @@ def session() -> Iterator[psycopg.Connection]:
 
 @pytest.fixture
 def coordinator(session: psycopg.Connection) -> Iterator[Engine]:
+    empty(session)  # of what tests of a whole module share
+    session.execute("SELECT on_every_node('drop_positions')")
     made = create_engine(database_url(URL))
     yield made
     made.dispose()
@@ -156,37 +158,6 @@ def test_an_index_on_several_nodes_answers_as_on_one(
     assert [strategy for strategy, _ in answers] == ["index", "index"]
     assert len(one) >= 10
     assert several == one
-
-
-@pytest.mark.parametrize("words", ["NULL", "'memory 17 or 3'"])
-def test_recall_uses_the_index_in_psql(
-    session: psycopg.Connection, repo: MemoryRepository, words: str
-) -> None:
-    """On the node of the owner, and in a transaction on the coordinator."""
-    fill(repo, number=300)
-    index = build(repo)
-    question = f"'agent', '{NORTH}', {words}, as_of => '{NOW}'"
-
-    def recalled() -> list[Any]:
-        asked = f"SELECT id, score FROM recall({question}, strategy => '{{}}')"
-        found = (session.execute(asked.format(how).encode()) for how in ("exact", "index"))
-        return [hits.fetchall() for hits in found]
-
-    def both() -> list[Any]:
-        with session.transaction():
-            return [*recalled(), *recalled()]
-
-    exact, *others = [*recalled(), *both()]
-    assert others == [exact] * 5
-    assert len(exact) == 10
-
-    with on(place(session, A)[1]) as worker:  # the index no longer knows the best
-        worker.execute(
-            f"DELETE FROM pgrecall.{index.relation} WHERE memory_id = %s".encode(), [exact[0][0]]
-        )
-    for best, through in (recalled(), both()[:2]):
-        assert best == exact
-        assert through[:9] == exact[1:]
 
 
 def test_calls_in_a_transaction_of_the_caller_reach_the_positions(

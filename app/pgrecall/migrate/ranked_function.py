@@ -42,7 +42,10 @@ from pgrecall.scoring.signals import (
 )
 from pgrecall.search.matched import compiled, relation
 
-PATHS = ("recall/profile_facts.sql", "recall/ranked.sql", "recall/recall.sql")
+PATHS = (
+    *("recall/profile_facts.sql", "recall/ranked.sql", "recall/ranked_on_nodes.sql"),
+    "recall/recall.sql",
+)
 """The files that depend on the profiles."""
 _PROFILE = "coalesce(ranked.profile, default_profile())"
 _TYPES = {
@@ -58,6 +61,14 @@ _FACTS = """(SELECT DISTINCT ON (agent_id) *
           FROM query_facts(matched.agents, matched.query, matched.keywords, matched.keywords,
                            matched.given_entities, NULL, matched.centering, matched.subjects,
                            matched.as_of))"""
+_ARGUMENTS = (
+    *("agent_id", "query", "keywords", "profile", "weights", "half_life", "entities", "period"),
+    *("teams", "as_of", "include_inactive"),
+)
+_MATCHED_ARGUMENTS = (
+    *("agents", "query", "keywords", "given_entities", "period_from", "period_to", "as_of"),
+    *("centering", "subjects"),
+)
 _FILLED = {
     ":moment": "coalesce(matched.as_of, now())",
     ":has_query": "(matched.query IS NOT NULL)",
@@ -113,7 +124,7 @@ def with_profiles(text: str, installed: Iterable[Profile] = ()) -> str:
     signals = dict.fromkeys(one.name for profile in profiles for one in profile.signals)
     if any(profile.decay for profile in profiles):
         signals[DECAY] = None
-    for place, written in {
+    places = {
         "@signal_columns@": _lines(f"NULL::float8 AS signal_{name}" for name in signals),
         "@signal_names@": _lines((f"signal_{name}" for name in signals), 15),
         "@matched_columns@": _lines(
@@ -128,11 +139,22 @@ def with_profiles(text: str, installed: Iterable[Profile] = ()) -> str:
         "@signals_of_rows@": _lines(f"s.signal_{name}" for name in signals),
         "@centering@": _chosen(profiles, _centering, "0"),
         "@subjects@": _chosen(profiles, _counts_subjects, "false"),
+        "@subjects_asked@": _chosen(profiles, _counts_subjects, "false").replace("ranked.", ""),
         "@requires_embedding@": _chosen(profiles, _requires_embedding, "false"),
         "@facts@": ",\n ".join(map(_facts, known)).join(("{", "}")),
-    }.items():
-        text = text.replace(place, written)
-    return text
+    }
+
+    def filled(text: str) -> str:
+        for place, written in places.items():
+            text = text.replace(place, written)
+        return text
+
+    def number(match: re.Match[str]) -> str:
+        return f"${_ARGUMENTS.index(match[1]) + 1}"
+
+    if "@text@" in text:
+        text = text.replace("@text@", re.sub(r"ranked\.(\w+)", number, filled(_on_one_node())))
+    return filled(text)
 
 
 def readable(profile: Profile) -> str:
@@ -147,6 +169,24 @@ def _matched() -> str:
     for place, filled in _FILLED.items():
         text = re.sub(rf"{re.escape(place)}\b", filled, text)
     return re.sub(r"(?<!:):([a-z]\w*)", r"matched.\1", text).replace("pgrecall.", "")
+
+
+def _on_one_node() -> str:
+    """What `ranked` selects for one of its agents, with parameters for EXECUTE: its arguments, the
+    agent, all agents, and the entities and the number of names that the query has."""
+    text = (sql_folder() / "recall" / "ranked.sql").read_text(encoding="utf-8")
+    selected = text.partition("FUNCTION ranked(")[2].partition("BEGIN ATOMIC\n")[2]
+    selected = selected.partition(";\nEND;")[0]
+    [called] = re.findall(r"matched\((.*)\) m\n", selected, re.DOTALL)
+    arguments = [one.strip() for one in re.split(r",(?![^(]*\))", called)]
+    given = dict(zip(_MATCHED_ARGUMENTS, arguments, strict=True)) | {"agents": "$13"}
+    matched = re.sub(r"agent_id = ANY \(matched\.agents\)", "agent_id = $12", _matched())
+    matched = matched.replace("query_facts(matched.agents", "query_facts(ARRAY[$12]")
+    matched = matched.replace("keyword_shares(matched.agents", "keyword_shares(ARRAY[$12]")
+    matched = matched.replace("matched.given_entities, NULL", "$14, $15")
+    matched = re.sub(r"matched\.(\w+)", lambda match: given[match[1]], matched)
+    selected = selected.replace(f"matched({called}) m\n", f"(\n{matched}) m\n")
+    return re.sub(r"require_search\([^)]*\)", "true", selected)
 
 
 def _chosen(

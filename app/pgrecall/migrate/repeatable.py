@@ -28,6 +28,8 @@ FOLDERS = ("migrate", "signals", "words", "views", "rank_index", "recall", "verb
 """The folders of these files. Revisions install `bound`; `policies` and `adhoc` are run by hand."""
 FIRST = "migrate/replace_objects.sql"
 """The function that applies all files, including its own."""
+DISTRIBUTED = "SELECT distribute(again => true)"
+"""What comes after functions were created: on Citus, they are for each node."""
 _LEVELS = {
     "readers": "reader",
     "writers": "writer",
@@ -117,7 +119,7 @@ def statements(settings: Settings, profiles: Iterable[Profile] = ()) -> Iterator
     yield from applied(every, settings)
     paths = ", ".join(f"'{file.path}'" for file in every)
     yield f"SELECT drop_other_objects(ARRAY[{paths}])"
-    yield "SELECT distribute(again => true)"
+    yield DISTRIBUTED
 
 
 def applied(listed: Iterable[File], settings: Settings) -> Iterator[str]:
@@ -198,5 +200,5 @@ def install_profile(connection: Connection, settings: Settings, profile: Profile
     connection.execute(profiles.delete().where(profiles.c.name == name))
     connection.execute(profiles.insert().values(name=name, definition=as_values(profile)))
     every = files(*installed_profiles(connection, settings.schema))
-    for statement in applied(every, settings):
+    for statement in (*applied(every, settings), DISTRIBUTED):
         connection.execute(text(statement.replace(":", r"\:")))
