@@ -13,25 +13,6 @@ CREATE OR REPLACE FUNCTION similarity(
     RETURN CASE WHEN embedding IS NULL OR query IS NULL THEN missing
                 ELSE greatest(cosine(embedding, query), 0::float8) END;
 
--- Its arguments are used once each, or PostgreSQL would not inline it where query is a subquery.
-CREATE OR REPLACE FUNCTION similarity_to(
-    query @extschema:vector@.vector, embedding @extschema:vector@.vector, missing float8)
-    RETURNS float8
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE WHEN embedding IS NULL THEN missing
-                ELSE greatest(cosine(embedding, query), 0::float8) END;
-
-CREATE OR REPLACE FUNCTION similarity_to(
-    query @extschema:vector@.halfvec, embedding @extschema:vector@.halfvec, missing float8)
-    RETURNS float8
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE WHEN embedding IS NULL THEN missing
-                ELSE greatest(cosine(embedding, query), 0::float8) END;
-
-COMMENT ON FUNCTION similarity_to(@extschema:vector@.vector, @extschema:vector@.vector, float8) IS
-    'Returns what similarity returns, for a query that is not NULL and may be a subquery.';
-COMMENT ON FUNCTION similarity_to(@extschema:vector@.halfvec, @extschema:vector@.halfvec, float8) IS
-    'Returns what similarity returns, for a query that is not NULL and may be a subquery.';
 COMMENT ON FUNCTION similarity(@extschema:vector@.vector, @extschema:vector@.vector, float8) IS
     'Returns the cosine similarity in [0, 1]; a negative cosine counts as 0. Returns missing '
     'without an embedding or a query.';

@@ -425,7 +425,7 @@ SELECT ARRAY(SELECT format_type(argument, NULL) FROM unnest(proargtypes) AS argu
 """
 
 
-TYPES = dict.fromkeys(("cosine", "similarity", "similarity_to"), len(EmbeddingType))
+TYPES = dict.fromkeys(("cosine", "similarity"), len(EmbeddingType))
 """How often a function is there, if more than once."""
 
 
