@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from sqlalchemy import Engine, Table, and_, event, exists, or_, select, text
+from sqlalchemy import Engine, Table, and_, bindparam, event, exists, or_, select, text
 
 from pgrecall import MemoryRepository
 from pgrecall.core.limits import MAX_CONDITIONS, MAX_FILTER_DEPTH, MAX_VALUES
@@ -272,6 +272,7 @@ def _shares_an_entity(one: Table, other: Any) -> Any:
         (lambda m: text("true OR true"), ACTIVE),
         (lambda m: text("content <> ')' OR 1 = 1"), ACTIVE),
         (lambda m: text("content = :mine").bindparams(mine="reef"), "reef"),
+        (lambda m: m.c.content == bindparam("my.own (text)", "reef"), "reef"),
         (lambda m: {"$and": [text("true OR true"), m.c.importance > 0.5]}, "reef"),
         (lambda m: {"$and": [m.c.importance < 0.5, SEA, {"$and": [m.c.id != REEF]}]}, "harbour"),
         (lambda m: {"AND": [m.c.content != "reef"], "tags": "sea"}, "harbour"),

@@ -63,7 +63,7 @@ def written(memories: Table, condition: Expression, prefix: str, rows: str) -> W
     compiled = whole.compile(dialect=NAMED, compile_kwargs={"render_postcompile": True})
     text = compiled.string.partition("\nWHERE ")[2]
     values = {}
-    for name, value in compiled.params.items():
+    for name, value in compiled.construct_params(escape_names=False).items():
         base = name if name in compiled.binds else name.rpartition("_")[0]  # one of a list
         process = compiled.binds[base].type.dialect_impl(NAMED).bind_processor(NAMED)
         escaped = (compiled.escaped_bind_names or {}).get(name, name)
