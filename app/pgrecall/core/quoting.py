@@ -54,7 +54,7 @@ def listed(names: Iterable[object]) -> str:
 _MEANT = {
     **dict.fromkeys(("limit", "top_k", "n_results"), "k"),
     **dict.fromkeys(("user_id", "agent", "owner", "owner_id", "namespace"), "agent_id"),
-    **dict.fromkeys(("where", "metadata"), "filter"),
+    **dict.fromkeys(("where", "metadata", "memory_type", "tags", "session", "status"), "filter"),
     **dict.fromkeys(("threshold", "score_threshold"), "min_score"),
     **dict.fromkeys(("embedding", "query_embedding", "vector", "question"), "query"),
 }
@@ -70,6 +70,7 @@ def did_you_mean(names: Iterable[object], known: Iterable[str]) -> str:
             others = {one: one for one in known if one != name}
             others |= {one: meant for one, meant in _MEANT.items() if meant in others}
             near = [name] if name in others else get_close_matches(name, others, 1)
+            near = near or get_close_matches(name.lower(), others, 1)
             return f" (did you mean {others[near[0]]}?)" if near else ""
     return ""
 
