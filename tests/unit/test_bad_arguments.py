@@ -271,6 +271,7 @@ OF_FILTER: list[tuple[Any, type[InputError], str]] = [
     ({"colour": "red"}, UnknownName, "unknown key 'colour'.*columns of a memory, metadata.<path>"),
     ({"tag": "a"}, UnknownName, r"'tag' \(did you mean tags\?\)"),
     ({"memory_types": ["a"]}, UnknownName, r"did you mean memory_type\?"),
+    ({"$OR": [{"tags": "a"}]}, UnknownName, r"did you mean \$or\?"),
     ({"provenance.componnt": "a"}, UnknownName, r"did you mean provenance\.component\?"),
     ({"component": "a"}, UnknownName, "'component'"),
     ({"agent_id; --": "a"}, UnknownName, "'agent_id; --'"),
@@ -341,12 +342,15 @@ OF_FILTER: list[tuple[Any, type[InputError], str]] = [
     ({"importance": {"$between": [0, 1]}, "$or": [{"tags": "a"}] * 199}, InputError, "at most 200"),
     ({"tags": [f"{n}" for n in range(1_001)]}, InputError, "at most 1,000 values, got 1,001"),
     ({"metadata.n": {"$in": [*range(1_001)]}}, InputError, "at most 1,000 values"),
+    ({"turn": range(10**12)}, InputError, "at most 1,000 values"),
+    ({"$or": [{"turn": [*range(1_000)]}] * 11}, InputError, "at most 10,000 values in all lists"),
     ({"metadata.n": {"$eq": deep(32)}}, InputError, "32 levels"),
     # Kinds
     *((bad, InputError, "filter must be a mapping") for bad in ("true", True, ["true"], 7)),
     *(({"$or": bad}, InputError, r"\$or takes a list") for bad in ("a", {"tags": "a"}, 7)),
     ({"$or": ["a"]}, InputError, r"\$or takes mappings, got str"),
-    ({"$and": ["a"]}, InputError, "must be a mapping, got str"),
+    ({"$and": ["a"]}, InputError, r"\$and takes mappings, got str"),
+    ({"$and": [{"tags": "a"}, None]}, InputError, r"\$and takes mappings, got NoneType"),
     *(
         ({group: [literal_column("true")]}, InputError, "alone or below.*or_.. and not_")
         for group in ("$or", "$not")
@@ -623,7 +627,10 @@ def test_a_policy_that_makes_no_sense_is_refused() -> None:
 
 ANSWERS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     *((NOWHERE.search, {name: 3}, r"did you mean k\?") for name in ("limit", "top_k")),
-    *((NOWHERE.search, {name: {}}, r"did you mean filter\?") for name in ("where", "fliter")),
+    *(
+        (NOWHERE.search, {name: {}}, r"did you mean filter\?")
+        for name in ("where", "fliter", "memory_type", "memory_types", "tags")
+    ),
     (NOWHERE.search, {"user_id": "b"}, r"did you mean agent_id\?"),
     (NOWHERE.search, {"include_inactiv": True}, r"did you mean include_inactive\?"),
     *(

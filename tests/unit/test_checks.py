@@ -22,7 +22,9 @@ LIMITS = {
     "the text of a query": [limits.MAX_QUERY_LENGTH, limits.MAX_FILTER_TEXT],
     "tags": [limits.MAX_VALUES],
     "metadata": [limits.MAX_METADATA, limits.MAX_DEPTH],
-    "a filter": [limits.MAX_CONDITIONS, limits.MAX_FILTER_DEPTH, MOST_KEYS],
+    "a filter": [
+        *(limits.MAX_CONDITIONS, limits.MAX_FILTER_DEPTH, limits.MAX_FILTER_VALUES, MOST_KEYS)
+    ],
     "`k`": [K.most, limits.MAX_CONSIDERED],
     "entities of a query": [limits.MAX_QUERY_ENTITIES],
     "turns around a hit": [limits.MAX_SURROUNDING_TURNS],

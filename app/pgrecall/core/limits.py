@@ -13,13 +13,15 @@ MAX_TEXT_LENGTH = 500_000
 MAX_QUERY_LENGTH = 200_000
 """In characters, for the text of a query."""
 MAX_VALUES = 1_000
-"""Of each list of a memory or a filter, and of a filter on metadata as a whole."""
+"""Of each list of a memory or a filter."""
 MAX_METADATA = 8 * 1024 * 1024
 """Of a memory or an event, as JSON."""
 MAX_DEPTH = 32
 """Levels of lists and objects in metadata. What was stored before may have more."""
 MAX_CONDITIONS = 200
 """Of a filter."""
+MAX_FILTER_VALUES = 10_000
+"""Of all lists of a filter together."""
 MAX_FILTER_DEPTH = 8
 """Levels of $and, $or and $not in a filter."""
 MAX_SURROUNDING_TURNS = 10

@@ -17,7 +17,12 @@ from typing import Any, Final, NamedTuple, Self, TypedDict, cast
 from sqlalchemy import ColumnElement, TextClause
 
 from pgrecall.core.checks import checked, require_known
-from pgrecall.core.limits import MAX_CONDITIONS, MAX_FILTER_DEPTH, MAX_VALUES
+from pgrecall.core.limits import (
+    MAX_CONDITIONS,
+    MAX_FILTER_DEPTH,
+    MAX_FILTER_VALUES,
+    MAX_VALUES,
+)
 from pgrecall.core.metadata_path import path_of
 from pgrecall.core.quoting import cut, shortened
 from pgrecall.core.validation import require_bool
@@ -92,7 +97,7 @@ class FilterArguments(TypedDict, total=False):
     retrieval_count, metadata.path.to.it, provenance.component, similarity (the cosine with the
     query), decayed_trust, or $and, $or, $not. A value is compared for equality, a list means any of
     them, a mapping has operators: $eq $ne $gt $gte $lt $lte $between $in $nin $exists $all $match
-    $like $ilike. At most 8 levels and 200 conditions."""
+    $like $ilike. At most 8 levels, 200 conditions, and 10,000 values in all lists."""
     include_inactive: bool
     """Looks at every memory: also at those that are not active, or not valid at `as_of`."""
 
@@ -151,22 +156,23 @@ class Filters:
 
 
 class _Reader:
-    """Reads one filter; keeps the values to bind and counts conditions."""
+    """Reads one filter; keeps the values to bind, and counts conditions and values in lists."""
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
         self.words: list[str] = []
-        self.conditions = 0
+        self.conditions = self.listed = 0
 
     def parts(self, given: object, depth: int = 1) -> Iterator[Part]:
         """The conditions of a whole filter; those below `$and` are parts of their own."""
-        if given is None:
+        if given is None and depth == 1:
             return
         if isinstance(given, ColumnElement | TextClause):
             self._count()
             yield Part("filter", require_condition(given), given)
             return
-        for key, value in _mapping("filter", given, empty=depth == 1).items():
+        where = "filter" if depth == 1 else "$and"
+        for key, value in _mapping(where, given, empty=depth == 1).items():
             if GROUPS.get(key) != "$and":
                 yield Part(str(key), self._entry(key, value, depth), value)
                 continue
@@ -222,7 +228,9 @@ class _Reader:
             exists = require_bool(what, value) if operator == "$exists" else operator == "$ne"
             operator, bound = "$exists" if exists else "$missing", None
         elif operator in (*AMONG, "$all"):
-            bound = [bound_value(what, column, type_, operator, one) for one in _list(what, value)]
+            several = _list(what, value)
+            self._count_values(len(several))
+            bound = [bound_value(what, column, type_, operator, one) for one in several]
         else:
             bound = bound_value(what, column, type_, operator, value)
         if type_ == "text[]" and operator in SAME:
@@ -240,6 +248,11 @@ class _Reader:
         if self.conditions > MAX_CONDITIONS:
             raise InputError(f"filter: at most {MAX_CONDITIONS} conditions, got more")
 
+    def _count_values(self, number: int) -> None:
+        self.listed += number
+        if self.listed > MAX_FILTER_VALUES:
+            raise InputError(f"filter: at most {MAX_FILTER_VALUES:,} values in all lists, got more")
+
 
 def _mapping(where: str, given: object, *, empty: bool = True) -> Mapping[Any, Any]:
     if not isinstance(given, Mapping):
@@ -248,8 +261,7 @@ def _mapping(where: str, given: object, *, empty: bool = True) -> Mapping[Any, A
             takes = f"filter: {where} takes mappings"
         raise InputError(f"{takes}, got {type(given).__name__} {shortened(given)}")
     if not given and not empty:
-        name = "$and" if where == "filter" else where
-        raise InputError(f"filter: {name} is given an empty mapping, which all memories pass")
+        raise InputError(f"filter: {where} is given an empty mapping, which all memories pass")
     return given
 
 
@@ -272,9 +284,9 @@ def _list(what: str, value: object) -> list[Any]:
     where = what if what.startswith("filter") else f"filter: {what}"
     if not _is_list(value):
         raise InputError(f"{where} takes a list, got {shortened(value)}")
-    several = [*cast(Sequence[Any], value)]
+    several = cast(Sequence[Any], value)
     if not several:
         raise InputError(f"{where} has an empty list: leave it out")
     if len(several) > MAX_VALUES:
         raise InputError(f"{where} may have at most {MAX_VALUES:,} values, got {len(several):,}")
-    return several
+    return [*several]
