@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         upserting,
     )
     from pgrecall.rank_index import building, maintaining
-    from pgrecall.search import explaining, planning, searching
+    from pgrecall.search import explaining, planning, searching, subquery
 else:
     assembling = LazyModule("context.assembling")
     evaluating = LazyModule("evaluation.evaluating")
@@ -62,6 +62,7 @@ else:
     explaining = LazyModule("search.explaining")
     planning = LazyModule("search.planning")
     searching = LazyModule("search.searching")
+subquery = LazyModule("search.subquery")
 
 
 R_co = TypeVar("R_co", covariant=True)
@@ -135,6 +136,7 @@ class Methods:
     context = method(lambda: assembling.context)
     explain = method(lambda: explaining.explain)
     plan = method(lambda: planning.plan)
+    matched = method(lambda: subquery.matched)
     touch = method(lambda: changing.touch)
     count = method(lambda: reading.count)
     owners = method(lambda: listing.owners)

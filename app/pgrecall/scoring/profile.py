@@ -8,12 +8,17 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from numbers import Real
 from types import MappingProxyType
-from typing import Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 from pgrecall.core.limits import is_storable
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.errors import InvalidProfile, UnknownName
 from pgrecall.scoring.signals import DECAY, Decay, Recency, Signal
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement
+
+    from pgrecall.scoring.score import Matched
 
 S = TypeVar("S", bound=Signal)
 AccessedBy = Literal["retrieval", "use"]
@@ -175,6 +180,17 @@ class Profile:
             f"profile {shortened(self.name)} has no recency signal and no decay, so no half-life "
             "can be set"
         )
+
+    def score(self, m: Matched) -> ColumnElement[float]:
+        """The score as a SQLAlchemy expression over what `repository.matched` returns, for a
+        SELECT of your own: ORDER BY it DESC, and then by id. Weights are bound as parameters.
+
+        Raises InvalidProfile if `m` was asked for by a profile that centers similarity otherwise,
+        or does not agree whether subjects are names.
+        """
+        from pgrecall.scoring.score import agreeing, score_expression  # it reads profiles, too
+
+        return score_expression(agreeing(self, m), m)
 
     def renamed(self, name: str) -> Profile:
         """The same profile under another name."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import singledispatch
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from sqlalchemy import (
     ColumnElement,
@@ -27,6 +27,8 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.sql.visitors import InternalTraversal
 
+from pgrecall.core.quoting import shortened
+from pgrecall.errors import InvalidProfile
 from pgrecall.scoring.attribute import Attribute
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import (
@@ -49,12 +51,29 @@ from pgrecall.scoring.signals import (
 
 
 class Matched(Protocol):
-    """The relation `matched`: its columns, and the schema whose functions compare them."""
+    """The relation `matched`: its columns."""
 
     @property
     def c(self) -> Any: ...
-    @property
-    def schema(self) -> str | None: ...
+
+
+class Asked(NamedTuple):
+    """What a subquery of `matched` was asked for."""
+
+    schema: str
+    profile: Profile
+
+
+ASKED: Final = "pgrecall_asked"
+"""The attribute of a subquery that has it."""
+
+
+def _asked(m: Any) -> Asked | None:
+    """Also of an alias of the subquery."""
+    found: Asked | None = vars(m).get(ASKED) if hasattr(m, "__dict__") else None
+    if found is None and (element := getattr(m, "element", None)) is not None:
+        return _asked(element)
+    return found
 
 
 Weight = Callable[[Signal, float], ColumnElement[float]]
@@ -94,6 +113,29 @@ def score_expression(
     """
     weighed = [(signal, weight(signal, value)) for signal, value in profile]
     return score_of(weighed, m, redistribute=profile.redistribute, decay=profile.decay, once=once)
+
+
+def agreeing(profile: Profile, m: Matched) -> Profile:
+    """The profile, if its signals mean what the columns of `m` hold; else raises InvalidProfile."""
+    asked = _asked(m)
+    if asked is None:
+        return profile
+    by, similarity, overlap = asked.profile, profile.find(Similarity), profile.find(EntityOverlap)
+    if similarity is not None and similarity.shift:
+        its = by.find(Similarity)
+        if its is None or its.shift != similarity.shift:
+            raise InvalidProfile(
+                f"profile {shortened(profile.name)} centers similarity by {similarity.shift:g}, "
+                f"which these memories were not asked for: pass it to matched"
+            )
+    if overlap is not None:
+        other = by.find(EntityOverlap)
+        if other is None or other.subject != overlap.subject:
+            raise InvalidProfile(
+                f"profile {shortened(profile.name)} compares names, which these memories were not "
+                f"asked for: pass it to matched"
+            )
+    return profile
 
 
 def score_of(
@@ -307,7 +349,9 @@ def _(element: _Call, compiler: Any, **options: Any) -> str:
 
 def call(m: Matched, name: str, *arguments: Any) -> ColumnElement[float]:
     """A call of the SQL function of this name, in the schema of the relation."""
-    return _Call(m.schema or "pgrecall", name, *arguments)
+    asked = _asked(m)
+    schema = getattr(m, "schema", None) if asked is None else asked.schema
+    return _Call(schema or "pgrecall", name, *arguments)
 
 
 def number(value: float) -> ColumnElement[float]:
@@ -320,8 +364,9 @@ def _float8(value: float) -> ColumnElement[float]:
     return literal_column(f"{float(value)!r}::float8", Double)
 
 
-_SPECIAL = "\\:@"
-"""A colon could be taken for the beginning of a parameter, and @ for a place in a file."""
+_SPECIAL = "\\:.@"
+"""A colon could be taken for the beginning of a parameter, a dot for the end of our schema, and @
+for a place in a file."""
 
 
 def text_literal(value: str) -> ColumnElement[str]:

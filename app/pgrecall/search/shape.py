@@ -134,6 +134,20 @@ class Shape:
         return values
 
     @property
+    def agents(self) -> str:
+        """The condition on the agents, which the planner sees."""
+        several = self.has("teams")
+        return "m.agent_id = " + ("ANY (:agents::text[])" if several else ":agent_id::text")
+
+    def written(self, text: str) -> str:
+        """The text in this schema, with the caller's own conditions."""
+        written = self.rows.in_schema(text)
+        for place, one in enumerate(self.filters):
+            if isinstance(one, str):
+                written = written.replace(_own(place), one)
+        return written
+
+    @property
     def inside(self) -> list[str]:
         """The conditions on columns of agent_memories."""
         parts = [one for one in self.filters if not _is_computed(one)]
@@ -165,7 +179,7 @@ class Shape:
     def met(self, part: Node | str) -> str:
         """The condition of a part of the filter."""
         if isinstance(part, str):
-            return part
+            return _own(self.filters.index(part))
         return f"({compiled(condition(part, self._columns, self.tables.schema))})"
 
     @cached_property
@@ -251,7 +265,7 @@ def statement(
         first.append(_WORDED.format(words=shape.form.words))
     begin = "WITH RECURSIVE" if recursive else "WITH"
     text = f"/* pgrecall {name} */\n{begin} {_listed([*first, tables])}\n{last}"
-    return Statement(shape.rows.in_schema(text))
+    return Statement(shape.written(text))
 
 
 def _listed(tables: Sequence[str]) -> str:
@@ -281,6 +295,11 @@ def _field(name: str, rows: Rows) -> str:
     if FIELD[name].part == "usage":  # as it is stored, also after as_of
         return rows.filled(f"u.{name}")
     return f"m.{name}" if name in ("agent_id", "id") else rows.text(name)
+
+
+def _own(place: int) -> str:
+    """Stands for a condition of the caller, in which pgrecall. does not mean our schema."""
+    return f"$own{place}$"
 
 
 def table(name: str, text: str, *, materialized: bool = False) -> str:
