@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from sqlalchemy import Subquery
+
 from pgrecall import (
     Added,
     Change,
@@ -98,6 +100,7 @@ def operations(
         "names.remove": Operation({"alias": "Kate"}, 0),
         "list": Operation({"order": "-id", "limit": 2}, ["memory 4", "memory 3"]),
         "owners": Operation({}, ["agent", "another"]),
+        "matched": Operation(query, "m"),
         "plan": Operation(query, "exact"),
         "rank_indexes.build": Operation({"at_least": 1}, ["agent", "another"]),
         "rank_indexes.drop": Operation({}, False),
@@ -132,7 +135,7 @@ READING = {
     *("context", "count", "evaluation.evaluate", "evaluation.judged_queries"),
     *("evaluation.tune", "explain", "get", "get_many", "history"),
     *("links.of", "list", "names.aliases", "owners"),
-    *("plan", "search", "search_many", "transfer.export", "changes"),
+    *("matched", "plan", "search", "search_many", "transfer.export", "changes"),
 }
 """What a reader may call and a replica answers; a search counts its hits on the primary."""
 MAINTAINING = {
@@ -169,6 +172,7 @@ _SHOWN: dict[type, str] = {
     RankIndex: "agent_id",
     RankIndexStatus: "agent_id",
     ScoredMemory: "memory",
+    Subquery: "name",
     Tuning: "held_out",
 }
 

@@ -10,9 +10,11 @@ from functools import singledispatch
 from typing import Any, Final, NamedTuple, Protocol
 
 from sqlalchemy import (
+    Alias,
     ColumnElement,
     Double,
     False_,
+    Subquery,
     Text,
     True_,
     all_,
@@ -70,10 +72,10 @@ ASKED: Final = "pgrecall_asked"
 
 def _asked(m: Any) -> Asked | None:
     """Also of an alias of the subquery."""
-    found: Asked | None = vars(m).get(ASKED) if hasattr(m, "__dict__") else None
-    if found is None and (element := getattr(m, "element", None)) is not None:
-        return _asked(element)
-    return found
+    if not isinstance(m, Alias | Subquery):
+        return None
+    found: Asked | None = vars(m).get(ASKED)
+    return _asked(m.element) if found is None else found
 
 
 Weight = Callable[[Signal, float], ColumnElement[float]]

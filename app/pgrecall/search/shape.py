@@ -135,9 +135,10 @@ class Shape:
 
     @property
     def agents(self) -> str:
-        """The condition on the agents, which the planner sees."""
-        several = self.has("teams")
-        return "m.agent_id = " + ("ANY (:agents::text[])" if several else ":agent_id::text")
+        """The condition on the agents, which the planner sees. Of an equality it would make a
+        constant that keeps it from leaving out joins that nothing reads; Citus needs one."""
+        routed = self.form.routed and not self.form.several
+        return "m.agent_id = " + (":agent_id::text" if routed else "ANY (:agents::text[])")
 
     def written(self, text: str) -> str:
         """The text in this schema, with the caller's own conditions."""
