@@ -62,7 +62,7 @@ else:
     explaining = LazyModule("search.explaining")
     planning = LazyModule("search.planning")
     searching = LazyModule("search.searching")
-subquery = LazyModule("search.subquery")
+    subquery = LazyModule("search.subquery")
 
 
 R_co = TypeVar("R_co", covariant=True)
