@@ -119,7 +119,7 @@ def _candidates(shape: Shape) -> Statement:
     outside = shape.outside()
     source = shape.form.of_all(shape.inside, outside, reads(*scored, *outside))
     text = "\n".join((folded(f"SELECT {', '.join(scored)}", 0, 7), source))
-    begun = [table("scored", text, materialized=True), keys]
+    begun = [table("scored", text, materialized=shape.has("listed")), keys]
 
     ages = [compiled(age(one, shape.rows)) for one in clocks(shape.signals, shape.decay).values()]
     columns = [
