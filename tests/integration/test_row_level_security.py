@@ -67,6 +67,7 @@ OF_NO_OWNER = {
         "table_states",
         "_require_policy",
         "_take_statistics",
+        "_analyse_grown",
     ),
 }
 """They read the catalogue or settings of all, or no table."""

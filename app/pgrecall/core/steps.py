@@ -1,8 +1,8 @@
 """The steps that operations yield, and what operations need of their connection.
 
 An operation is a generator: it yields steps and is sent their results. So each operation is written
-once, and the synchronous and the asynchronous repository both execute its steps. There are four:
-`Ask`, `Run` and `Copy`, and `Part` in a job.
+once, and the synchronous and the asynchronous repository both execute its steps. There are five:
+`Ask`, `Run`, `Copy` and `Afterwards`, and `Part` in a job.
 """
 
 from __future__ import annotations
@@ -96,7 +96,15 @@ class Copy(NamedTuple):
     rows: Rows
 
 
-Operation = Generator[Ask | Run | Copy, Any, T]
+class Afterwards(NamedTuple):
+    """Runs an operation once the transaction is committed, unless that is the caller's. No error of
+    the database there is one of the call."""
+
+    operation: Callable[[Any], Generator[Any, Any, Any]]
+    """Called with the tables."""
+
+
+Operation = Generator[Ask | Run | Copy | Afterwards, Any, T]
 
 
 class Part(NamedTuple):

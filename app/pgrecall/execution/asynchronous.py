@@ -164,7 +164,8 @@ class Repository:
         with call:
             while True:
                 try:
-                    return await self._attempt(call)
+                    result = await self._attempt(call)
+                    break
                 except (DatabaseConflict, DatabaseUnavailable) as error:
                     seconds = pause(call, error)
                     if seconds is None:
@@ -174,6 +175,10 @@ class Repository:
                     ):
                         raise
                     await asyncio.sleep(seconds)
+        if call.afterwards is not None:
+            with suppress(DatabaseError):
+                await self._run(partial(call.afterwards.operation, self._tables))
+        return result
 
     async def _attempt(self, call: Invocation[T]) -> T:
         requests, outer = call.attempt(), sys.exception()

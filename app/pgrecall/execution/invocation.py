@@ -20,7 +20,7 @@ from sqlalchemy import Engine
 
 from pgrecall.context.assembled import Context
 from pgrecall.core.quoting import did_you_mean, shortened
-from pgrecall.core.steps import ALONE, EMBEDS, TRANSACTION, Ask, Copy, Keep, Mode, Run
+from pgrecall.core.steps import ALONE, EMBEDS, TRANSACTION, Afterwards, Ask, Copy, Keep, Mode, Run
 from pgrecall.errors import DatabaseConflict, DatabaseUnavailable
 from pgrecall.execution.inspection import LAYOUTS, inspect, record_model, unrecorded_model
 from pgrecall.schema import Layout, Tables, tables
@@ -111,6 +111,8 @@ class Invocation(Generic[T]):
         """True if each of its statements is a transaction of its own."""
         self.in_doubt = False
         """True if a change was sent, and not answered yet."""
+        self.afterwards: Afterwards | None = None
+        """What to do once it is committed."""
         self.may_retry = True
         """True if no function of the caller has been called yet."""
         self.embedding_seconds, self.reranking_seconds = 0.0, 0.0
@@ -218,6 +220,9 @@ class Invocation(Generic[T]):
                     LAYOUTS.setdefault(self.engine, {})[self.schema] = recorded
                 self.result = result
                 return result
+            if isinstance(step, Afterwards):
+                self.afterwards, reply = step if self.ours else None, None
+                continue
             if connect is None:  # the arguments are checked by now
                 connect = self._needs()
             if isinstance(step, Ask) and step.function != "layout":

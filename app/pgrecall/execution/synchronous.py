@@ -165,7 +165,8 @@ class Repository:
         with call:
             while True:
                 try:
-                    return self._attempt(call)
+                    result = self._attempt(call)
+                    break
                 except (DatabaseConflict, DatabaseUnavailable) as error:
                     seconds = pause(call, error)
                     if seconds is None:
@@ -173,6 +174,10 @@ class Repository:
                     if not ours and not (is_stale(error.__cause__) and may_repeat(self._theirs())):
                         raise
                     time.sleep(seconds)
+        if call.afterwards is not None:
+            with suppress(DatabaseError):
+                self._run(partial(call.afterwards.operation, self._tables))
+        return result
 
     def _attempt(self, call: Invocation[T]) -> T:
         requests, outer = call.attempt(), sys.exception()

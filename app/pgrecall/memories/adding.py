@@ -11,6 +11,7 @@ from pgrecall.core.steps import ALONE, Operation, Run, needs
 from pgrecall.core.validation import in_list, require_one_of
 from pgrecall.errors import InputError, InvalidMemory
 from pgrecall.memories.added import Added, Batch
+from pgrecall.memories.analysing import analysed_after
 from pgrecall.memories.embed import DuplicatePolicy, Incoming, Policy, prepared
 from pgrecall.memories.incoming import STORED_DEFAULTS, as_new
 from pgrecall.memories.memory_statements import (
@@ -162,6 +163,7 @@ def stored_batch(
                 part[row.ordinal - 1]: _added(row, trusts.get(row.memory_id)) for row in rows
             }
     yield DROP_STAGING
+    yield from analysed_after(tables, len(memories))
     return results
 
 

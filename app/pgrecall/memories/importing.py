@@ -19,6 +19,7 @@ from pgrecall.core.validation import require_bool, require_callable, require_cou
 from pgrecall.core.zones import require_zone
 from pgrecall.errors import InputError, SupersessionConflict
 from pgrecall.memories.added import Added
+from pgrecall.memories.analysing import analysed_after
 from pgrecall.memories.imported_lines import (
     Line,
     Lines,
@@ -204,6 +205,7 @@ def import_lines(store: Store, lines: Lines, options: Options) -> Imported:
                 for several in groups.values():
                     done.update(_stored(store, several, options, refused))
                 options.on_progress(so_far(), batch[-1].read.position)
+        store._run(partial(analysed_after, store._tables, 0 if options.dry_run else so_far().added))
         return so_far()
 
 

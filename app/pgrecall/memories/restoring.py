@@ -14,6 +14,7 @@ from pgrecall.core.steps import Mode, Operation, Run, needs
 from pgrecall.core.validation import in_list
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
+from pgrecall.memories.analysing import analysed_after
 from pgrecall.memories.embed import Incoming, Policy, Position, prepared
 from pgrecall.memories.incoming import FIELDS, STORED_DEFAULTS
 from pgrecall.memories.memory_statements import (
@@ -121,6 +122,7 @@ def _restored(
         for row in (yield Run(_restore_staged(tables), parameters)):
             outcomes[row.memory_id] = row.outcome
     yield DROP_STAGING
+    yield from analysed_after(tables, len(rows))
     return outcomes
 
 
