@@ -132,12 +132,12 @@ def reads(*texts: str) -> set[str]:
     return {name for text in texts for name in re.findall(r"\b([uwq])\.", text)}
 
 
-def folded(text: str, indent: int, hang: int = 0) -> str:
-    """The text in lines of at most 100 columns, the first of which begins at this column. It is
-    broken at spaces outside of quotes."""
+def folded(text: str, indent: int, hang: int = 0, *, width: int = 96) -> str:
+    """The text in lines of at most so many columns, the first of which begins at `indent`: 100
+    within a common table expression. It is broken at spaces outside of quotes."""
     lines = [" " * indent]
     for word in _WORD.findall(text):
-        if len(lines[-1]) + len(word) > 99 and lines[-1].strip():
+        if len(lines[-1]) + len(word) >= width and lines[-1].strip():
             lines.append(" " * (indent + hang))
         lines[-1] += word if not lines[-1].strip() else f" {word}"
     return "\n".join(lines)
@@ -206,9 +206,11 @@ class Form:
 
     def of_best(self, read: Set[str]) -> str:
         """FROM of a statement about the rows of `best`, each looked up by its key."""
-        lines = ["  FROM best", self._looked_up("m", "agent_memories", "id", (), "best")]
+        found = self._looked_up("m", "agent_memories", "id", (), "best")
+        lines = [folded(f"FROM best {found}", 2, 6)]
         if "u" in read:
-            lines.append(self._looked_up("u", "memory_usage", "memory_id", (), "best"))
+            used = self._looked_up("u", "memory_usage", "memory_id", (), "best")
+            lines.append(folded(used, 2, 6))
         return "\n".join([*lines, *self._query_facts(read)])
 
     def of_keys(
@@ -216,9 +218,10 @@ class Form:
     ) -> str:
         """FROM and WHERE of a statement about the memories with the keys of this relation, each
         looked up with its usage, and compared with the terms of the query."""
-        lines = [f"  FROM {keys} k", self._looked_up("m", "agent_memories", "id", inside)]
+        found = self._looked_up("m", "agent_memories", "id", inside)
+        lines = [folded(f"FROM {keys} k {found}", 2, 6)]
         if "u" in read:
-            lines.append(self._looked_up("u", "memory_usage", "memory_id", ()))
+            lines.append(folded(self._looked_up("u", "memory_usage", "memory_id", ()), 2, 6))
         if "w" in read:
             lines.append(_COMPARED)
         return "\n".join([*lines, *self._query_facts(read), *_where(outside)])
@@ -234,7 +237,7 @@ class Form:
         )
         found = f"(SELECT * FROM pgrecall.{table} {row} WHERE {its} OFFSET 0) {row}"  # noqa: S608
         join = "CROSS JOIN LATERAL {}" if row == "m" else "LEFT JOIN LATERAL {} ON true"
-        return folded(join.format(found), 2, 6)
+        return join.format(found)
 
     def _join(self, row: str, joined: str) -> str:
         condition = relation().joins[row]

@@ -34,7 +34,7 @@ def hits_of(profile: Profile, rows: Iterable[Any]) -> Iterator[ScoredMemory]:
         yield ScoredMemory(
             memory=leading_memory(row),
             score=row.score,
-            similarity=row.similarity,
+            similarity=None if row.cosine is None else max(row.cosine, 0.0),
             cosine=row.cosine,
             signals=signals,
             contributions=contributions(weights, signals),

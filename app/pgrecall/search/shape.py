@@ -218,7 +218,7 @@ class Shape:
             values.append(compiled(factor(self.decay, rows)))
         columns = [
             *(_field(name, rows) for name in ROW),
-            *(f"{rows.text(name)} AS {name}" for name in ("similarity", "cosine")),
+            f"{rows.text('cosine')} AS cosine",
             f"ARRAY[{', '.join(values)}]::float8[] AS signals",
         ]
         if self.has("relevance"):
@@ -259,13 +259,13 @@ def statement(
     first = []
     if "query_facts" in tables + last:
         called = folded(f"SELECT * FROM {shape.form.facts}", 4, 4)  # noqa: S608  ours
-        first.append(f"query_facts AS MATERIALIZED (\n{called}\n)")
+        first.append(f"query_facts AS MATERIALIZED (\n{called})")
     if " terms" in tables + last:
         first.append(_TERMS)
     if "worded." in tables + last:
         first.append(_WORDED.format(words=shape.form.words))
     begin = "WITH RECURSIVE" if recursive else "WITH"
-    text = f"/* pgrecall {name} */\n{begin} {_listed([*first, tables])}\n{last}"
+    text = f"/* pgrecall {name} */ {begin} {_listed([*first, tables])}\n{last}"
     return Statement(shape.written(text))
 
 
@@ -305,7 +305,7 @@ def _own(place: int) -> str:
 
 def table(name: str, text: str, *, materialized: bool = False) -> str:
     """A common table expression."""
-    return f"{name} AS {'MATERIALIZED ' if materialized else ''}(\n{indented(text)}\n)"
+    return f"{name} AS {'MATERIALIZED ' if materialized else ''}(\n{indented(text)})"
 
 
 def indented(text: str) -> str:

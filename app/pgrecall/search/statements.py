@@ -156,7 +156,8 @@ def _search(shape: Shape) -> Statement:
     floor = "" if indexed else shape.floor
     columns = [*shape.described(shape.carried), "score", *(["passed", "total"] if indexed else [])]
     read = reads(*shape.described(shape.rows)) - reads(*_carried(shape))
-    lines = [folded(f"SELECT {', '.join(columns)}", 0, 7), form.of_best(read)]
+    listed = folded(f"SELECT {', '.join(columns)}", 0, 7, width=100)
+    lines = [listed, form.of_best(read)]
     if shape.has("counts"):
         begun.append(_COUNTED.format(chosen=f"best{floor}"))
         lines.append("  CROSS JOIN counted")
