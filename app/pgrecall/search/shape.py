@@ -211,7 +211,7 @@ class Shape:
     def described(self, rows: Rows) -> list[str]:
         """The columns of a hit, but its score."""
         values = [
-            compiled(signal_expression(one, rows)) if has_value(one, rows) else "0"
+            compiled(signal_expression(one, rows)) if has_value(one, rows) else "0::float8"
             for one in self.signals
         ]
         if self.decay is not None:
@@ -219,7 +219,7 @@ class Shape:
         columns = [
             *(_field(name, rows) for name in ROW),
             f"{rows.text('cosine')} AS cosine",
-            f"ARRAY[{', '.join(values)}]::float8[] AS signals",
+            f"ARRAY[{', '.join(values)}] AS signals",
         ]
         if self.has("relevance"):
             columns.append(f"{rows.text('relevance')} AS relevance")
