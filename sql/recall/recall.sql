@@ -21,6 +21,8 @@ DECLARE
 BEGIN
     k := coalesce(k, 10);
     PERFORM require_count('k', k, 1, 1000000);
+    PERFORM require_search(agent_id, query, keywords, profile, weights, half_life, entities,
+                           period, teams, as_of);
     IF max_tokens IS NOT NULL THEN
         PERFORM require_count('max_tokens', max_tokens, 1, 2147483647);
     END IF;
@@ -36,8 +38,10 @@ BEGIN
           JOIN memory_records m ON m.agent_id = b.agent_id AND m.id = b.id
          ORDER BY b.score DESC, b.id
     LOOP
-        spent := spent + coalesce(hit.tokens, regexp_count(hit.content, @PIECES@));
-        EXIT WHEN spent > max_tokens;
+        IF max_tokens IS NOT NULL THEN
+            spent := spent + coalesce(hit.tokens, regexp_count(hit.content, @PIECES@));
+            EXIT WHEN spent > max_tokens;
+        END IF;
         hit_agents := hit_agents || hit.agent_id;
         hit_ids := hit_ids || hit.id;
         RETURN NEXT hit;

@@ -7,7 +7,8 @@ CREATE OR REPLACE FUNCTION agents_of(agent_id text, teams text[]) RETURNS text[]
 COMMENT ON FUNCTION agents_of IS
     'Returns the ids of an agent and of these teams, which may be given without the prefix team:.';
 
--- It reads no column, so that a search calls it once, before its first row.
+-- It reads no column, so that a search calls it once, before its first row. What is not given is
+-- not looked at: an IF costs less than a statement.
 CREATE OR REPLACE FUNCTION require_search(
     agent_id text, query agent_memories.embedding%TYPE, keywords text,
     profile text, weights jsonb, half_life float8,
@@ -23,31 +24,38 @@ BEGIN
     FOREACH one IN ARRAY array_remove(agents_of(agent_id, teams), NULL) LOOP
         PERFORM require_owner(one);
     END LOOP;
-    PERFORM require_few('teams', teams), require_few('entities', entities),
-            require_vector(query), weights_of(facts, profile, weights);
-    PERFORM require(cardinality(entities) <= @MAX_QUERY_ENTITIES@,
-                    format('entities may hold at most @MAX_QUERY_ENTITIES@, got %s',
-                           cardinality(entities)))
-      WHERE entities IS NOT NULL;
-    PERFORM require(length(keywords) <= @MAX_QUERY_LENGTH@,
-                    format('keywords may have at most @MAX_QUERY_LENGTH,@ characters, got %s: '
-                           'shorten it', length(keywords)))
-      WHERE keywords IS NOT NULL;
-    PERFORM require(lower(period) < upper(period), format(
-                    'period must be a range with a beginning and a later end, got %s', period))
-      WHERE period IS NOT NULL;
-    PERFORM require(t BETWEEN @EARLIEST@ AND @LATEST@, format(
-                    '%s must lie within @EARLIEST,@ and @LATEST,@, got %s', name, t))
-       FROM (VALUES ('as_of', as_of), ('period', lower(period)), ('period', upper(period)))
-            given(name, t)
-      WHERE t IS NOT NULL;
+    PERFORM require_vector(query);
+    IF teams IS NOT NULL THEN
+        PERFORM require_few('teams', teams);
+    END IF;
+    IF entities IS NOT NULL THEN
+        PERFORM require_few('entities', entities);
+        PERFORM require(cardinality(entities) <= @MAX_QUERY_ENTITIES@, format(
+            'entities may hold at most @MAX_QUERY_ENTITIES@, got %s', cardinality(entities)));
+    END IF;
+    IF length(keywords) > @MAX_QUERY_LENGTH@ THEN
+        PERFORM require(false, format('keywords may have at most @MAX_QUERY_LENGTH,@ characters, '
+                                      'got %s: shorten it', length(keywords)));
+    END IF;
+    IF weights IS NOT NULL THEN
+        PERFORM weights_of(facts, facts ->> 'name', weights);
+    END IF;
+    IF period IS NOT NULL OR as_of IS NOT NULL THEN
+        PERFORM require(period IS NULL OR lower(period) < upper(period), format(
+            'period must be a range with a beginning and a later end, got %s', period));
+        PERFORM require(given.at BETWEEN @EARLIEST@ AND @LATEST@, format(
+                    '%s must lie within @EARLIEST,@ and @LATEST,@, got %s', given.name, given.at))
+           FROM (VALUES ('as_of', as_of), ('period', lower(period)), ('period', upper(period)))
+                given(name, at)
+          WHERE given.at IS NOT NULL;
+    END IF;
     IF half_life IS NOT NULL THEN
         PERFORM require(half_life BETWEEN @SHORTEST_HALF_LIFE@ AND @LONGEST_HALF_LIFE@, format(
-                        'half_life must lie within @SHORTEST_HALF_LIFE,@ and '
-                        '@LONGEST_HALF_LIFE,@ days, got %s', half_life));
+            'half_life must lie within @SHORTEST_HALF_LIFE,@ and @LONGEST_HALF_LIFE,@ days, got %s',
+            half_life));
         PERFORM require((facts -> 'has_half_life')::boolean, format(
-                        'profile %L has no recency signal and no decay, so no half-life can be '
-                        'set', facts ->> 'name'));
+            'profile %L has no recency signal and no decay, so no half-life can be set',
+            facts ->> 'name'));
     END IF;
     IF current_setting('gin_fuzzy_search_limit') <> '0' THEN
         RAISE EXCEPTION 'gin_fuzzy_search_limit is %, with which searches miss memories at random: '
@@ -73,17 +81,33 @@ $function$;
 COMMENT ON FUNCTION embedding_dimensions IS
     'Returns how many dimensions the embeddings of memories have.';
 
-CREATE OR REPLACE FUNCTION require_vector(query agent_memories.embedding%TYPE) RETURNS void
-    LANGUAGE sql STABLE PARALLEL SAFE
-BEGIN ATOMIC
-    SELECT require(
-        query IS NULL OR @extschema:vector@.vector_dims(query) = embedding_dimensions(),
-        format('the query vector has %s dimensions, the database stores %s',
-               @extschema:vector@.vector_dims(query), embedding_dimensions()), 'PM006');
-    SELECT require(
-        query IS NULL OR query OPERATOR(@extschema:vector@.<=>) query < 1,
-        'the query vector has no direction: it is zero, or too short or too long', 'PM006');
-END;
+-- Bound to the functions of pgvector, wherever it is moved; inlined.
+CREATE OR REPLACE FUNCTION dimensions_of(query agent_memories.embedding%TYPE) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN @extschema:vector@.vector_dims(query);
 
+CREATE OR REPLACE FUNCTION has_direction(query agent_memories.embedding%TYPE) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN query OPERATOR(@extschema:vector@.<=>) query < 1;
+
+CREATE OR REPLACE FUNCTION require_vector(query agent_memories.embedding%TYPE) RETURNS void
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
+BEGIN
+    IF query IS NULL THEN
+        RETURN;
+    ELSIF dimensions_of(query) <> embedding_dimensions() THEN
+        RAISE EXCEPTION 'the query vector has % dimensions, the database stores %',
+            dimensions_of(query), embedding_dimensions() USING ERRCODE = 'PM006';
+    ELSIF NOT has_direction(query) THEN
+        RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
+            USING ERRCODE = 'PM006';
+    END IF;
+END
+$function$;
+
+COMMENT ON FUNCTION dimensions_of IS
+    'Returns how many dimensions a vector has.';
+COMMENT ON FUNCTION has_direction IS
+    'Returns true for a vector that has a cosine with others: it is neither zero nor too long.';
 COMMENT ON FUNCTION require_vector IS
     'Raises PM006 for a query vector that cannot be compared.';
