@@ -39,8 +39,7 @@ def plan(
     """The statement that a search with these arguments runs first, and PostgreSQL's plan for it.
 
     Takes the arguments of `search`; a reranker judges after it. `run` also executes it, so that the
-    plan has times and buffers. No retrieval is counted. In psql, recall_plan does the same for
-    recall.
+    plan has times and buffers. No retrieval is counted.
     """
     require_strategy(strategy)
     require_bool("run", run)
