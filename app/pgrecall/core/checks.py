@@ -3,8 +3,8 @@
     min_score: Annotated[float | None, SHARE]
 
 A check takes the argument's name and value, and returns the value as it is used or raises
-InputError. The OpenAPI document is made from the same entry. An argument without a check has that of
-its type.
+InputError. The OpenAPI document is made from the same entry. An argument without a check has that
+of its type.
 """
 
 from __future__ import annotations
