@@ -25,7 +25,6 @@ from pgrecall.core.rerankers import Rerank, Reranker, Verdict, judged_text
 from pgrecall.core.steps import READS, Ask, Operation, needs
 from pgrecall.core.tokens import MAX_TOKENS, estimated_tokens
 from pgrecall.core.validation import (
-    require_bool,
     require_count,
     require_diversity,
     require_given_share,
@@ -44,7 +43,13 @@ from pgrecall.search.hit_pairs import similarities, turns_beside
 from pgrecall.search.packing import MAX_SKIPS, PACKED, Limits, Outcome, pack
 from pgrecall.search.reordering import chosen as chosen_reranker
 from pgrecall.search.reordering import judge, reordered
-from pgrecall.search.searching import hits_of_search, require_strategy, touched
+from pgrecall.search.searching import (
+    counts_use,
+    hits_of_search,
+    require_strategy,
+    require_touch,
+    touched,
+)
 
 MAX_RESERVES = 100
 MOST = 2_000_000_000
@@ -66,7 +71,7 @@ def context(
     fetch_k: int | None = None,
     style: Style | str = "plain",
     strategy: Strategy = "auto",
-    touch: bool = True,
+    touch: bool | None = None,
     rerank: Rerank | Reranker | bool | None = None,
     **arguments: Unpack[SearchArguments],
 ) -> Operation[Context]:
@@ -90,12 +95,12 @@ def context(
     and none of them can end its block or imitate another. `legend` of the result explains the marks
     to a model. The text is counted by the repository's `token_counter`.
 
-    `touch` counts a retrieval of each memory in the text. `rerank` is that of `search`, and packs
-    in the reranker's order; it does not go with `diversity`.
+    `touch` counts a retrieval of each memory in the text, as that of `search`. `rerank` is that of
+    `search`, and packs in the reranker's order; it does not go with `diversity`.
 
     Raises InputError and its children.
     """
-    require_bool("touch", touch)
+    require_touch(touch)
     require_strategy(strategy)
     judge_by = yield from _judge(rerank, query, diversity, arguments)
     most = require_count("k", k, at_least=1, at_most=MAX_CONSIDERED)
@@ -157,7 +162,8 @@ def context(
         limits = yield from _packed_smaller(
             limits, considered.hits, costs, packed, chosen, marker, tokens, max_tokens
         )
-    counted = touch and (yield from touched(tables, [one.hit for one in packed], search))
+    counts = counts_use(touch, search.profile)
+    counted = counts and (yield from touched(tables, [one.hit for one in packed], search))
     return Context(
         text=text,
         packed=tuple(packed),

@@ -80,8 +80,8 @@ class MemoryTools:
     repo: AsyncMemoryRepository
     profile: Profile | str | None = None
     """The profile to rank by. None: the repository's."""
-    touch: bool = True
-    """True: recalled memories count as retrieved."""
+    touch: bool | None = None
+    """Whether recalled memories count as retrieved; None: if the profile reads that."""
 
     @property
     def reranks(self) -> bool:

@@ -52,7 +52,7 @@ def search(
     k: int = 10,
     linked: int = 0,
     strategy: Strategy = "auto",
-    touch: bool = True,
+    touch: bool | None = None,
     diversity: float = 0.0,
     rerank: Rerank | Reranker | bool | None = None,
     **arguments: Unpack[SearchArguments],
@@ -69,8 +69,8 @@ def search(
     filters, thresholds and score. `diversity`, from 0 to less than 1, is that of `context`: the
     hits stand in the order in which they were chosen.
 
-    `touch` counts a retrieval of each memory returned. It also sets `last_accessed_at`, unless the
-    profile is `accessed_by` use.
+    `touch` counts a retrieval of each memory returned; None counts it if the profile reads counters
+    or the last access. It also sets `last_accessed_at`, unless the profile is `accessed_by` use.
 
     `strategy` is "exact" (score every memory), "index" (score the candidates from the agent's rank
     index; score every memory if that would not answer as well), or "auto" (use the index if the
@@ -83,7 +83,7 @@ def search(
     Raises InputError and its children for a value that cannot be used, and DatabaseReadOnly if
     `touch` meets a database that cannot be written.
     """
-    require_bool("touch", touch)
+    require_touch(touch)
     require_strategy(strategy)
     require_count("linked", linked, at_least=0, at_most=MAX_HOPS)
     if type(diversity) is not float or diversity:
@@ -97,6 +97,7 @@ def search(
     request = yield from question.resolved(tables)
     if diversity:
         request = diverse(request, diversity)
+    touch = counts_use(touch, request.profile)
     may_count = touch and not on_replica
     hits, counted = yield from hits_of_search(
         tables, request, linked, strategy, by, may_count=may_count
@@ -118,7 +119,7 @@ def search_many(
     k: int = 10,
     linked: int = 0,
     strategy: Strategy = "auto",
-    touch: bool = True,
+    touch: bool | None = None,
     diversity: float = 0.0,
     rerank: Rerank | Reranker | bool | None = None,
     **arguments: Unpack[SearchArguments],
@@ -132,7 +133,7 @@ def search_many(
 
     Raises the errors of `search`, with the number of the query, before any search runs.
     """
-    require_bool("touch", touch)
+    require_touch(touch)
     require_strategy(strategy)
     require_count("linked", linked, at_least=0, at_most=MAX_HOPS)
     diversity = require_diverse(diversity, k, arguments, rerank)
@@ -156,7 +157,7 @@ def search_many(
         hits, _ = yield from hits_of_search(tables, request, linked, strategy, by, may_count=False)
         hits.keywords = question.search.keywords
         several.append(hits)
-    if touch and several:
+    if several and counts_use(touch, request.profile):
         counted = yield from touched(tables, [*chain(*several)], request)
         for hits in several:
             hits.touched = counted
@@ -248,6 +249,17 @@ def _each(agent_id: object, queries: object) -> Iterator[tuple[Any, Any]]:
             f"{len(several)} queries"
         )
     return zip(owners, several, strict=True)
+
+
+def require_touch(touch: object) -> None:
+    """Raises InputError unless the value is True, False or None."""
+    if touch is not None:
+        require_bool("touch", touch)
+
+
+def counts_use(touch: bool | None, profile: Profile) -> bool:
+    """True if a retrieval is counted."""
+    return profile.reads_usage if touch is None else touch
 
 
 def require_strategy(strategy: object) -> None:

@@ -38,11 +38,12 @@ class Caller:
         for team in teams:
             _require_owned(self.key, TEAM + team.removeprefix(TEAM))
 
-    def touch(self, requested: bool | None = None) -> bool:
-        """True: count retrievals. Raises Problem for a key that may not."""
+    def touch(self, requested: bool | None = None) -> bool | None:
+        """Whether to count retrievals; None: if the profile reads them. Raises Problem for a key
+        that may not."""
         if requested:
             require_scope(self.key, "write")
-        return self.key.may("write") if requested is None else requested
+        return requested if self.key.may("write") else False
 
 
 def require_scope(key: Key, scope: Scope) -> None:
