@@ -157,6 +157,8 @@ class Form:
     """The call of keyword_shares."""
     facts: str = ""
     """The call of query_facts."""
+    live: tuple[str, ...] = ()
+    """The conditions on columns of agent_memories that nearly all memories meet."""
 
     @property
     def is_visible(self) -> bool:
@@ -189,6 +191,10 @@ class Form:
     def of_all(self, inside: Sequence[str], outside: Sequence[str], read: Set[str]) -> str:
         """FROM and WHERE of a statement about all memories that meet conditions: those `inside` are
         on columns of agent_memories alone. `read`: which of u, w and q it reads."""
+        in_full = bool(read & {"u", "w"}) and not self.joins_left
+        if in_full:  # by an estimate below that of usage, memories and their vectors were hashed
+            inside = [one for one in inside if one not in self.live]
+            outside = [*self.live, *outside]
         found = " AND ".join((self.agents("m.agent_id"), *inside))
         memories = f"(SELECT * FROM pgrecall.agent_memories m WHERE {found}) m"  # noqa: S608  ours
         lines = [folded(f"FROM {memories}", 2, 8)]
@@ -200,7 +206,7 @@ class Form:
         if "w" in read:
             lines.append(self._join("w", self.shares))
         lines += self._query_facts(read)
-        if read & {"u", "w"} and not self.joins_left:
+        if in_full:
             outside = [joined_in_full(outside)]
         return "\n".join([*lines, *_where(outside)])
 

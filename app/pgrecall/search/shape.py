@@ -83,6 +83,7 @@ class Shape:
             words="pgrecall.keyword_shares(:whole_owners::text[], :keywords::text, "
             f":worded_owners::text[], {self._as_of})",
             facts=f"pgrecall.query_facts({', '.join(self._facts)})",
+            live=tuple(self.named.values()),
         )
 
     @property
