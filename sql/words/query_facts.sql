@@ -17,7 +17,7 @@ BEGIN
     names_in_query := names;
     IF names IS NULL AND given IS NOT NULL THEN
         query_entities := known_as(agents[1], given, agents[2:]);
-        names_in_query := cardinality(given);
+        names_in_query := (SELECT count(DISTINCT g) FROM unnest(given) g);
     ELSIF names IS NULL AND named_in IS NOT NULL THEN
         SELECT n.entities, n.names INTO query_entities, names_in_query
           FROM named_entities(agents[1], named_in, subjects, agents[2:]) n;

@@ -142,7 +142,7 @@ def asked(dice: random.Random) -> dict[str, Any]:
     if dice.random() < 0.3:
         given["period"] = before(dice.uniform(20, 90)), before(dice.uniform(0, 19))
     if dice.random() < 0.2:
-        given["entities"] = dice.sample(NAMES, 2)
+        given["entities"] = dice.choices(NAMES, k=3)
     if dice.random() < 0.2:
         given["include_inactive"] = True
     return given
