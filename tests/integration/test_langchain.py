@@ -229,7 +229,7 @@ BAD: dict[str, tuple[Callable[[RecallVectorStore], Any], type[Exception], str]] 
     "a list as a filter": (
         lambda s: s.similarity_search("a", filter=[{"a": 1}]),
         InputError,
-        r"must be a mapping, got list \[{'a': 1}\]",
+        r"takes mappings, got list \[{'a': 1}\]",
     ),
 }
 

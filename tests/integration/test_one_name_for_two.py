@@ -120,7 +120,7 @@ def test_what_is_done_to_one_leaves_the_other_as_it_was(
         filled(each, ids)
     theirs = repo.teams if changed == NAME else repo
     theirs.update(NAME, ids[1], tags=["of this one"])
-    asked: dict[str, Any] = {"tags": ["of this one"], "touch": False}
+    asked: dict[str, Any] = {"filter": {"tags": "of this one"}, "touch": False}
     own = repo if changed == NAME else repo.teams
     assert (len(theirs.search(NAME, **asked)), own.search(NAME, **asked)) == (1, [])
     assert theirs.transfer.export(lambda lines: None, agent_id=NAME) == len(ids)

@@ -12,7 +12,17 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg.pq import TransactionStatus
-from sqlalchemy import Connection, Engine, NullPool, create_engine, event, make_url, text
+from sqlalchemy import (
+    Connection,
+    Engine,
+    FromClause,
+    NullPool,
+    create_engine,
+    event,
+    make_url,
+    select,
+    text,
+)
 
 from pgrecall import MaintenanceRun, MemoryRepository, NewMemory, QueryPlan, migrate
 from pgrecall.errors import PgRecallError
@@ -326,7 +336,11 @@ def in_python(connection: Connection, named: str | None, work: Work) -> str:
     if named not in (None, "-"):
         connection.execute(NAME, {"owners": named})
     try:
-        got = told(work(MemoryRepository(connection)))
+        result = work(MemoryRepository(connection))
+        if isinstance(result, FromClause):
+            of_each = select(result.c.agent_id, result.c.id, result.c.content)
+            result = sorted(map(str, connection.execute(of_each)))
+        got = told(result)
     except PgRecallError as refused:
         got = f"{type(refused).__name__}: {refused}"
     connection.rollback()

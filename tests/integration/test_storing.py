@@ -237,7 +237,7 @@ def test_where_nothing_may_be_written_only_what_writes_says_so(
 
 
 SEVERAL_STATEMENTS = {
-    *("add_many", "context", "explain", "plan", "search", "search_many"),
+    *("add_many", "context", "explain", "matched", "plan", "search", "search_many"),
     *("transfer.export", "transfer.restore", "maintenance.health", "maintenance.run"),
     *("evaluation.evaluate", "evaluation.tune", "erase", "upsert_many"),
     *("rank_indexes.build", "rank_indexes.drop", "consolidate", "erase_owner"),
