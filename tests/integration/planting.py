@@ -21,6 +21,7 @@ FUNCTIONS = {
     "boolean[]": ("array_fill(boolean, integer[])",),
     "real[]": ("array_fill(real, integer[])",),
     "jsonb": ("jsonb_build_object(text, text)",),
+    "uuid[]": ("array_agg(uuid)",),
     "float8": ("date_part(text, timestamp)", "l2_norm(text)", "max(float8)", "ln(integer)"),
     "bigint": ("hashtextextended(text, integer)", "count(float8)"),
     "regclass": ("to_regclass(varchar)",),
@@ -29,6 +30,7 @@ OPERATORS = {
     "boolean": (
         *("= (name, text)", "= (name, varchar)", "= (text, varchar)", "= (varchar, text)"),
         *("= (oid, regtype)", "= (uuid[], uuid[])", "= (bigint, numeric)"),
+        *("< (float8, numeric)", "< (integer, float8)", "<> (text, varchar)"),
         *("> (float8, integer)", ">= (float8, integer)", "<= (float8, integer)"),
         *("<= (float8, numeric)", "&& (text[], text[])", "@> (text[], text[])"),
         *("<@ (text[], text[])", "@> (bigint[], bigint[])", "&& (bigint[], bigint[])"),
@@ -36,6 +38,7 @@ OPERATORS = {
     "float8": (
         *("+ (integer, float8)", "* (float8, integer)", "- (float8, integer)"),
         *("/ (float8, integer)", "* (integer, float8)", "<#> (text, text)"),
+        *("- (numeric, float8)", "* (numeric, float8)", "+ (numeric, float8)"),
     ),
     "uuid[]": ("|| (uuid[], uuid[])",),
     "integer[]": ("|| (integer[], integer)",),

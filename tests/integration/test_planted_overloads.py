@@ -32,6 +32,7 @@ from pgrecall import (
     profiles,
 )
 from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.core.limits import EARLIEST
 from pgrecall.scoring.profiles import BUILT_IN
 from pgrecall.testing import new_database
 from tests.calls import CALLS, PROCEDURES
@@ -242,9 +243,22 @@ def test_no_statement_on_an_engine_of_a_caller_calls_what_was_planted(
             async_engine = pin(create_async_engine(url))
             repo = awaited(AsyncMemoryRepository(async_engine), runner.run)
         for _ in range(2):  # by SQLAlchemy, and by psycopg alone
-            new = NewMemory("tea", embedding=NORTH, tags=["a"], metadata={"a": 1}, entities=["x"])
+            new = NewMemory(
+                "tea", embedding=NORTH, tags=["a"], metadata={"a": 1}, entities=["x"], session="s"
+            )
             memory_id = UUID(int=repo.add("a", new).int)
-            filters: dict[str, Any] = {"filter": {"tags": "a", "metadata.a": {"$in": [1]}}}
+            filters: dict[str, Any] = {
+                "filter": {
+                    "tags": "a",
+                    "metadata.a": {"$in": [1], "$gt": 0},
+                    "session": "s",
+                    "retrieval_count": {"$lt": 9},
+                    "created_at": {"$gt": EARLIEST},
+                    "decayed_trust": {"$lte": 1},
+                    "content": {"$match": "tea", "$ilike": "T%"},
+                    "$not": {"key": "k"},
+                }
+            }
             assert repo.get("a", memory_id) is not None
             assert repo.list("a", **filters, total=True).total == 1
             assert repo.search("a", NORTH, keywords="tea", entities=["x"], **filters)

@@ -150,8 +150,9 @@ def _vacuum(tables: Tables, owner_id: str) -> Operation[None]:
 def _positions(schema: str) -> Statement:
     """The tables of positions of an owner's rank index."""
     return Statement(
-        f"SELECT unnest(ARRAY[r.relation, {schema}.used_positions(r.relation)]) AS relation "  # noqa: S608  our own
-        f"  FROM {schema}.rank_indexes r WHERE r.agent_id = :owner_id"
+        "SELECT pg_catalog.unnest("  # noqa: S608  our own
+        f"ARRAY[r.relation, {schema}.used_positions(r.relation)]) AS relation "
+        f"FROM {schema}.rank_indexes r WHERE r.agent_id = :owner_id"
     )
 
 

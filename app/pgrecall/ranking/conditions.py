@@ -15,6 +15,7 @@ from sqlalchemy import (
     and_,
     any_,
     bindparam,
+    cast,
     false,
     func,
     literal_column,
@@ -87,6 +88,8 @@ def _comparison(node: Comparison, columns: Columns, schema: str) -> Any:
         exists = found.is_not(None)
         return exists if node.operator == "$exists" else found.is_(None)
     type_ = _TYPES[node.type]
+    if node.type == "integer":  # as are its values
+        found = cast(found, type_)
     several = node.operator in ("$in", "$nin")
     return _COMPARED[node.operator](found, _bound(node.place, ARRAY(type_) if several else type_))
 

@@ -169,7 +169,9 @@ def is_known(signal: Signal, m: Matched) -> bool:
 def factor(decay: Decay, m: Matched) -> ColumnElement[float]:
     """The factor of a decay."""
     recency = signal_expression(decay.recency, m)
-    return number(decay.floor) + number(1 - decay.floor) * recency if decay.floor else recency
+    if not decay.floor:
+        return recency
+    return _float8(decay.floor) + _float8(1 - decay.floor) * recency
 
 
 def _need(signal: Signal, m: Matched) -> Any:
@@ -188,10 +190,10 @@ def weights_in_use(
             others.append(weight)
         elif not (need is None or isinstance(need, True_)):
             others.append(case((need, number(0)), else_=weight))
-    used = number(1)
+    used = _float8(1)
     for unused in others:
         used = used - unused
-    return case((sum_of(others) < number(1 - 1e-9), used), else_=number(1))
+    return case((sum_of(others) < _float8(1 - 1e-9), used), else_=_float8(1))
 
 
 def sum_of(parts: Iterable[ColumnElement[float]]) -> ColumnElement[float]:

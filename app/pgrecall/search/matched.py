@@ -11,11 +11,10 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, false, literal_column, true
-from sqlalchemy.dialects.postgresql.psycopg import dialect
 
 from pgrecall.core.resources import sql_folder
+from pgrecall.core.statement import NAMED
 
-_NAMED: Final = dialect(paramstyle="named")  # type: ignore[no-untyped-call]
 _PLACE = re.compile(r"(?<!:):(\w+)")
 _COLUMN = re.compile(r"\b([muwq])\.(\w+)")
 _WORD = re.compile(r"(?:'(?:[^']|'')*'|\"[^\"]*\"|[^\s'\"])+")
@@ -104,7 +103,7 @@ class Rows:
 
     def in_schema(self, text: str) -> str:
         """The text, in which pgrecall. means our schema."""
-        return text.replace("pgrecall.", f"{_NAMED.identifier_preparer.quote_schema(self.schema)}.")
+        return text.replace("pgrecall.", f"{NAMED.identifier_preparer.quote_schema(self.schema)}.")
 
 
 class Columns:
@@ -124,7 +123,7 @@ class Columns:
 
 def compiled(element: ColumnElement[Any]) -> str:
     """The text of an expression, with named parameters."""
-    return str(element.compile(dialect=_NAMED))
+    return str(element.compile(dialect=NAMED))
 
 
 def reads(*texts: str) -> set[str]:

@@ -33,15 +33,15 @@ from pgrecall.search.matched import Form, Rows, compiled, folded
 
 _WORDED: Final = """\
 worded AS MATERIALIZED (
-    SELECT array_agg(memory_id) AS memories, array_agg(share) AS shares,
-           array_agg(coverage) AS coverages, array_agg(agent_id) AS owners
+    SELECT pg_catalog.array_agg(memory_id) AS memories, pg_catalog.array_agg(share) AS shares,
+           pg_catalog.array_agg(coverage) AS coverages, pg_catalog.array_agg(agent_id) AS owners
       FROM {words})"""
 """The words' shares as arrays, which a parallel plan hands to its processes: each of them would
 compute the shares again."""
 _TERMS: Final = """\
 terms AS MATERIALIZED (
     SELECT owner.agent_id, found.term, found.memories, found.weight, found.idf
-      FROM unnest(:agents::text[]) owner(agent_id)
+      FROM pg_catalog.unnest(:agents::text[]) owner(agent_id)
      CROSS JOIN LATERAL pgrecall.term_weights(owner.agent_id, :keywords::text, :exact::boolean,
                             :worded_owners::text[], :as_of::timestamptz) found)"""
 """exact: counted now, and not when the rank index was built."""

@@ -20,7 +20,7 @@ from pgrecall.search.shape import Shape, indented, shape_of, statement, table
 _COUNTED: Final = """\
 counted AS MATERIALIZED (
     SELECT sum(pgrecall.touch(owner.agent_id, owner.ids, :accessed::boolean, :durable::boolean))
-      FROM (SELECT agent_id, array_agg(id) AS ids FROM {chosen}
+      FROM (SELECT agent_id, pg_catalog.array_agg(id) AS ids FROM {chosen}
              GROUP BY agent_id ORDER BY agent_id OFFSET 0) owner)"""
 """Counts one retrieval of each hit, in key order, so that concurrent touches cannot deadlock."""
 _TURNS: Final = """\
@@ -72,9 +72,9 @@ _BY_POSITION: Final = """\
                 sources.used_direction, :reach::integer) found"""
 _BY_WORDS: Final = """\
      CROSS JOIN LATERAL (
-           SELECT coalesce(array_agg(term ORDER BY term), '{}') AS terms,
-                  coalesce(array_agg(memories ORDER BY term), '{}') AS memories,
-                  coalesce(array_agg(weight ORDER BY term), '{}') AS weights
+           SELECT coalesce(pg_catalog.array_agg(term ORDER BY term), '{}') AS terms,
+                  coalesce(pg_catalog.array_agg(memories ORDER BY term), '{}') AS memories,
+                  coalesce(pg_catalog.array_agg(weight ORDER BY term), '{}') AS weights
              FROM terms WHERE terms.agent_id = sources.agent_id) its
      CROSS JOIN LATERAL pgrecall.rank_candidates(sources.agent_id, sources.relation,
                 sources.direction, more.times * :candidates::integer, sources.written_until,
