@@ -1605,7 +1605,7 @@ CREATE INDEX ix_memory_events_agent_id_occurred_at ON pgrecall.memory_events USI
 -- Name: ix_memory_links_agent_id_target_id; Type: INDEX; Schema: pgrecall; Owner: -
 --
 
-CREATE INDEX ix_memory_links_agent_id_target_id ON pgrecall.memory_links USING btree (agent_id, target_id) WHERE (target_id IS NOT NULL);
+CREATE INDEX ix_memory_links_agent_id_target_id ON pgrecall.memory_links USING btree (agent_id, target_id);
 
 --
 -- Name: ix_rank_positions_words; Type: INDEX; Schema: pgrecall; Owner: -

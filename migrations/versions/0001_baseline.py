@@ -389,12 +389,7 @@ def _create_links() -> None:
         *_share_checks("memory_links", "weight"),
         key=("agent_id", "source_id", "target_id", "kind"),
     )
-    _index(
-        "memory_links",
-        "agent_id_target_id",
-        "agent_id, target_id",
-        where="target_id IS NOT NULL",
-    )
+    _index("memory_links", "agent_id_target_id", "agent_id, target_id")
 
 
 def _create_maintenance_runs() -> None:

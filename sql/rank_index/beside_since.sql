@@ -19,7 +19,7 @@ BEGIN
           FROM (SELECT e.memory_id FROM memory_events e
                  WHERE e.agent_id = agent AND e.occurred_at >= since AND e.event_type <> 'initial'
                    AND e.event_type <> ALL (passed_over)
-                 ORDER BY e.occurred_at OFFSET 0) c);
+                 ORDER BY e.occurred_at) c);
 END
 $function$;
 

@@ -11,7 +11,19 @@ from math import isfinite
 from typing import Any, Final, Self, TypeVar, Unpack
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Integer, Select, and_, bindparam, false, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    Select,
+    and_,
+    bindparam,
+    false,
+    func,
+    literal_column,
+    or_,
+    select,
+    true,
+)
 
 from pgrecall.core.display import Displayed, Part, brief_list, grid_of
 from pgrecall.core.memory import Memory, memory_in_full
@@ -28,7 +40,7 @@ from pgrecall.core.validation import (
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.ranking import passing
 from pgrecall.ranking.filters import FilterArguments, Filters
-from pgrecall.ranking.passing import OWNER, Memories, reads
+from pgrecall.ranking.passing import OWNER, Memories, over, reads
 from pgrecall.ranking.question import checked_filters
 from pgrecall.schema import Tables
 from pgrecall.schema.fields import FIELD, FIELDS
@@ -318,12 +330,18 @@ def list_(
         chosen = chosen.where(_following(order, [memories.columns[one] for one in names], missing))
     limit = bindparam("limit", type_=Integer())
     page = chosen.order_by(*_sorted(order, keys)).limit(limit).cte("page")
-    columns = memories.in_full
-    if vectors:
-        columns.append(memories.m.c.embedding.label("vector"))
+    # In full, though no usage here is without its memory: a plan from before there was any would
+    # scan all usage for each memory of the page, not once.
+    u = memories.u
+    its_ids = func.array(select(page.c.id).scalar_subquery())
+    used = select(u).where(u.c.agent_id == OWNER, u.c.memory_id == func.any(its_ids)).subquery("u")
+    # OFFSET 0: by its key. Without statistics, a join reads all memories of the agent once more.
     same = and_(memories.m.c.agent_id == OWNER, memories.m.c.id == page.c.id)
-    used = and_(memories.u.c.agent_id == OWNER, memories.u.c.memory_id == page.c.id)
-    joined = page.join(memories.m, same).outerjoin(memories.u, used)
+    m = select(memories.m).where(same).offset(literal_column("0")).lateral("m")
+    joined = page.join(m, true()).outerjoin(used, used.c.memory_id == page.c.id, full=True)
+    columns = over(m, used, memories.schema, memories.moment).in_full
+    if vectors:
+        columns.append(m.c.embedding.label("vector"))
     return (
         select(*columns)
         .select_from(joined)

@@ -66,20 +66,23 @@ class Memories(NamedTuple):
 @lru_cache
 def memories_of(tables: Tables, *, as_of: bool = False) -> Memories:
     """The memories at `as_of`, or now."""
-    m, u = tables.memories.alias("m"), tables.memory_usage.alias("u")
-    moment: Any = _AS_OF if as_of else _NOW
-    accessed = u.c.last_accessed_at
+    rows = tables.memories.alias("m"), tables.memory_usage.alias("u")
+    return over(*rows, tables.schema, _AS_OF if as_of else _NOW)
+
+
+def over(m: FromClause, u: FromClause, schema: str, moment: Any) -> Memories:
+    """The memories with these rows of usage."""
+    accessed: Any = u.c.last_accessed_at
     columns: dict[str, Any] = {
         **{column.name: column for column in m.c},
         **{name: func.coalesce(u.c[name], literal_column("0")).label(name) for name in COUNTERS},
-        "last_accessed_at": case((accessed <= moment, accessed)) if as_of else accessed,
+        "last_accessed_at": case((accessed <= moment, accessed)) if moment is _AS_OF else accessed,
     }
     curve, half_life = m.c.trust_curve, m.c.trust_half_life_hours
-    decayed = Functions(tables.schema).decayed_trust
-    columns[DECAYED_TRUST] = decayed(
+    columns[DECAYED_TRUST] = Functions(schema).decayed_trust(
         m.c.trust, columns["last_accessed_at"], moment, curve, half_life, null()
     )
-    return Memories(m, u, columns, tables.schema, moment)
+    return Memories(m, u, columns, schema, moment)
 
 
 Shape = tuple[Node | str, ...]

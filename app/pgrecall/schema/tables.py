@@ -141,7 +141,7 @@ def _add_history_tables(metadata: MetaData) -> None:
         required("kind", NAME, "What the link means: consolidates, or a caller's own word."),
         column("weight", SHARE, "How strong it is, 0 to 1.", "1"),
         PrimaryKeyConstraint("agent_id", "source_id", "target_id", "kind"),
-        Index(None, "agent_id", "target_id", postgresql_where=text("target_id IS NOT NULL")),
+        Index(None, "agent_id", "target_id"),
         check("two_memories", "source_id <> target_id"),
         comment="Links between two memories of the same owner; followed in both directions.",
     )
