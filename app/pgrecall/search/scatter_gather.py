@@ -1,14 +1,11 @@
-"""Ranks several owners who may be on different nodes: owner by owner, and then merged.
+"""Searches of several agents who may be on different nodes: agent by agent, and then merged.
 
-The statement of one owner runs on the node of that owner, which knows the words of the others. A
-statement that continues with the best of all takes them as parameters.
+The statement of one agent runs on that agent's node, which knows the words of the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from pgrecall.ranking.search_parameters import Search
 
@@ -19,20 +16,3 @@ def each_owner(search: Search) -> list[Search]:
         return [search]
     owners = (search.agent_id, *search.teams)
     return [replace(search, agent_id=one, teams=(), others=owners) for one in owners]
-
-
-def as_parameters(rows: Sequence[Any]) -> dict[str, Any]:
-    """Rows of several owners as columns, which a statement about all of them takes."""
-    return {
-        f"ranked_{name}": [getattr(row, column, None) for row in rows]
-        for name, column in _COLUMNS.items()
-    }
-
-
-_COLUMNS = {
-    "owners": "agent_id",
-    "ids": "id",
-    "scores": "score",
-    "shares": "share",
-    "coverages": "coverage",
-}
