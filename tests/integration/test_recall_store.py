@@ -154,6 +154,11 @@ BAD: dict[str, Bad] = {
     "an argument of its own": (lambda r: RecallStore(r, filter={}), InputError, "filter"),
     "no operation": (lambda r: store_of(r).batch(["get"]), InputError, "unknown operation str"),
     "no number of minutes": (lambda r: store_of(r).put(AB, "1", {}, ttl="x"), InputError, "ttl"),
+    "a text as a filter": (
+        lambda r: store_of(r).search(AB, filter="tea"),
+        InputError,
+        "takes mappings, got str 'tea'",
+    ),
     "too many minutes": (lambda r: RecallStore(r).put(AB, "1", {}, ttl=1e300), InputError, "ttl"),
     "a long namespace": (lambda r: RecallStore(r).put(("a" * 201,), "1", {}), InputError, "200"),
     "no JSON": (lambda r: RecallStore(r).put(AB, "1", {"a": {1}}), InvalidMemory, "JSON"),

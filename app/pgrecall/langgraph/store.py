@@ -145,7 +145,8 @@ class RecallStore(base.BaseStore):
             return []
         owners = yield from self._owners_below(op.namespace_prefix)
         within = self._items.condition(op.namespace_prefix)
-        within |= on_metadata(op.filter or {}, "metadata.value")
+        if op.filter:
+            within = {"$and": [within, on_metadata(op.filter, "metadata.value")]}
         find = self._ranked if op.query and op.query.strip() else self._newest
         hits, is_relevant = yield from find(op, owners, within)
         if op.refresh_ttl:
