@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,6 +32,8 @@ from pgrecall.scoring.score import (
 from pgrecall.scoring.signals import Decay, Signal
 from pgrecall.search.matched import Form, Rows, compiled, folded
 
+_OWN: Final = re.compile("\0(\\d+)\0")
+"""No text of SQL has a NUL."""
 _WORDED: Final = """\
 worded AS MATERIALIZED (
     SELECT pg_catalog.array_agg(memory_id) AS memories, pg_catalog.array_agg(share) AS shares,
@@ -143,11 +146,7 @@ class Shape:
 
     def written(self, text: str) -> str:
         """The text in this schema, with the caller's own conditions."""
-        written = self.rows.in_schema(text)
-        for place, one in enumerate(self.filters):
-            if isinstance(one, str):
-                written = written.replace(_own(place), one)
-        return written
+        return _OWN.sub(lambda own: str(self.filters[int(own[1])]), self.rows.in_schema(text))
 
     @property
     def inside(self) -> list[str]:
@@ -301,7 +300,7 @@ def _field(name: str, rows: Rows) -> str:
 
 def _own(place: int) -> str:
     """Stands for a condition of the caller, in which pgrecall. does not mean our schema."""
-    return f"$own{place}$"
+    return f"\0{place}\0"
 
 
 def table(name: str, text: str, *, materialized: bool = False) -> str:
