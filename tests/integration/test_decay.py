@@ -72,7 +72,7 @@ def test_a_hit_shows_the_decay_once_and_its_parts_sum_to_the_score(mine: Owner) 
     assert explained.decay == hit.signals["decay"]
     assert readable(profile) == (
         "decayed(0.8 * coalesce(m.similarity, 0.0) + 0.2 * m.importance, "
-        "0.5 + 0.5 * recency_exponential(m.created_at, m.moment, 0.05, 0.5))"
+        "0.5::float8 + 0.5::float8 * recency_exponential(m.created_at, m.moment, 0.05, 0.5))"
     )
 
 
