@@ -604,8 +604,10 @@ def test_nothing_that_a_call_runs_is_compiled(database_url: str) -> None:
         repo.count("ann")
         assert connection.execute(COMPILED).fetchall() != []
         connection.execute("SELECT pg_stat_statements_reset()")
-        _use(repo)
-        engine.dispose()
+        try:
+            _use(repo)
+        finally:
+            engine.dispose()
 
         compiled = connection.execute(COMPILED).fetchall()
 
