@@ -478,7 +478,7 @@ def test_no_parameter_of_a_condition_replaces_one_of_a_list() -> None:
         chosen = replace(filters, parts=(*conditions, *filters.parts))
         return reads(tables(), list_, chosen, order, (False,) * 3, False, **given)
 
-    assert keeps_its_values(listed, "where_0_") > 10
+    assert keeps_its_values(listed, "where_1_") > 10
 
 
 EACH_KIND: dict[str, Any] = {

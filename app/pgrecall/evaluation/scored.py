@@ -12,8 +12,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Double, literal_column
-
 from pgrecall.core.rerankers import Rerank
 from pgrecall.core.statement import Statement
 from pgrecall.core.steps import Operation, Run
@@ -23,11 +21,11 @@ from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.score import is_known, score_of, shift_of
-from pgrecall.scoring.signals import EntityOverlap, Signal, Time
-from pgrecall.search.matched import Rows, compiled, folded, reads
+from pgrecall.scoring.score import shift_of
+from pgrecall.scoring.signals import EntityOverlap, Time
+from pgrecall.search.matched import Rows, folded, reads
 from pgrecall.search.scatter_gather import each_owner
-from pgrecall.search.shape import Shape, once, shape_of, statement, table
+from pgrecall.search.shape import Shape, shape_of, statement, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +80,10 @@ class Scored(NamedTuple):
 
     def expression(self, rows: Rows) -> str:
         """The score over the rows of a statement; NULL where the profile does not rank a memory."""
-        weighed = [(one, self.weight(one)) for one in self.shape.signals]
-        known = all(is_known(one, rows) for one in self.shape.signals)
-        divides = self.shape.has("redistribute") and not known
-        score = score_of(weighed, rows, redistribute=divides, decay=self.shape.decay, once=once)
-        text = compiled(score)
+        text = self.shape.score_over(rows, f"_{self.place}")
         if self.shape.has("embedding"):
             return f"CASE WHEN m.embedding IS NOT NULL THEN {text} END"
         return text
-
-    def weight(self, signal: Signal) -> Any:
-        """The weight of a signal, as a parameter."""
-        return literal_column(f":{signal.name}_weight_{self.place}", Double)
 
 
 Columns = Callable[[Shape, Sequence[Scored]], Mapping[str, str]]
@@ -112,17 +102,7 @@ def ask(
 ) -> Operation[list[Any]]:
     """The rows of a statement that reads the scores of these searches, which differ in their
     profiles. On Citus, the scores of several agents are read from their nodes first."""
-    bound: dict[str, Any] = {}
-    shapes: list[Scored] = []
-    for place, search in enumerate(searches):
-        shape, parameters = shape_of(asked.tables, search)
-        bound |= parameters
-        if search.period is not None and search.profile.find(Time):  # also without a weight
-            shape = replace(shape, options=shape.options | {"period"})
-            bound["period_from"], bound["period_to"] = search.period
-        shapes.append(Scored(place, shape))
-        for signal, weight in search.profile:
-            bound[f"{signal.name}_weight_{place}"] = weight
+    shapes, bound = _scored(asked.tables, dict(enumerate(searches)))
     bound |= values  # these k and limits, not those of a search
     rows: list[Any] = []
     for scored in _groups(shapes):
@@ -131,15 +111,31 @@ def ask(
             rows += yield Run(statement, bound, may_prepare=searches[0].may_prepare)
             continue
         gathered: list[Any] = []
-        for part in each_owner(searches[scored[0].place]):
-            shape, parameters = shape_of(asked.tables, part)
-            own = tuple(one._replace(shape=_part(one.shape, shape)) for one in scored)
-            gathered += yield Run(_gathering(name, own, columns), bound | parameters)
+        places = [one.place for one in scored]
+        for parts in zip(*(each_owner(searches[place]) for place in places), strict=True):
+            own, its = _scored(asked.tables, dict(zip(places, parts, strict=True)))
+            gathered += yield Run(_gathering(name, tuple(own), columns), its)
         names = [*columns(scored[0].shape, scored)]
         size = 2 + len(scored) + len(names)
         given = {f"given_{n}": [row[n] for row in gathered] for n in range(size)}
         rows += yield Run(_given(name, scored, tuple(names), last), bound | given)
     return rows
+
+
+def _scored(tables: Tables, searches: Mapping[int, Search]) -> tuple[list[Scored], dict[str, Any]]:
+    """The shape of each search, by its place, and the values of all parameters."""
+    scored: list[Scored] = []
+    bound: dict[str, Any] = {}
+    for place, search in searches.items():
+        shape, parameters = shape_of(tables, search)
+        bound |= parameters
+        if search.period is not None and search.profile.find(Time):  # also without a weight
+            shape = replace(shape, options=shape.options | {"period"})
+            bound["period_from"], bound["period_to"] = search.period
+        scored.append(Scored(place, shape))
+        for signal, weight in search.profile:
+            bound[f"{signal.name}_weight_{place}"] = weight
+    return scored, bound
 
 
 def _groups(shapes: Sequence[Scored]) -> list[tuple[Scored, ...]]:
@@ -161,11 +157,6 @@ def _groups(shapes: Sequence[Scored]) -> list[tuple[Scored, ...]]:
         else:
             groups.append((needs, [one]))
     return [tuple(scored) for _, scored in groups]
-
-
-def _part(shape: Shape, part: Shape) -> Shape:
-    """The shape for one agent of several."""
-    return replace(part, signals=shape.signals, decay=shape.decay)
 
 
 def _of_all(scored: Sequence[Scored]) -> Shape:

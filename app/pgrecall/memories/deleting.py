@@ -50,8 +50,8 @@ def delete(
 
     Name them by their ids, or by filters, but not by both. Ids that the agent does not have are
     ignored. As in a search, only active and valid memories pass a filter unless `include_inactive`
-    says otherwise; `list` shows which these are. With `dry_run`, nothing is
-    deleted, and the result is how many would be. The history of the memories remains.
+    says otherwise; `list` shows which these are. With `dry_run`, nothing is deleted, and the result
+    is how many would be. The history of the memories remains.
 
     Raises InputError if neither ids nor a filter are given: `erase_owner` deletes all.
     """

@@ -29,8 +29,10 @@ from sqlalchemy.dialects.postgresql import JSONB, UUID
 from sqlalchemy.types import TypeEngine
 
 from pgrecall.core.statement import Functions
+from pgrecall.ranking.custom_condition import written
 from pgrecall.ranking.filter_keys import MATCH, ORDERED
-from pgrecall.ranking.filters import Comparison, Group, Node
+from pgrecall.ranking.filters import Comparison, Filters, Group, Node
+from pgrecall.schema import Tables
 
 Columns = Mapping[str, Any]
 _TYPES: Final[Mapping[str, TypeEngine[Any]]] = {
@@ -136,3 +138,20 @@ def _none_of(met: ColumnElement[bool]) -> ColumnElement[bool]:
 
 def _bound(place: int, type_: TypeEngine[Any]) -> Any:
     return bindparam(f"f{place}", type_=type_)
+
+
+def conditions_of(
+    tables: Tables, filters: Filters
+) -> tuple[tuple[Node | str, ...], dict[str, Any]]:
+    """The conditions of a filter on rows `m`, the caller's own as text; and the values of all their
+    parameters."""
+    conditions: list[Node | str] = []
+    values = dict(filters.values)
+    for number, part in enumerate(filters.parts, start=1):
+        if isinstance(part.node, Comparison | Group):
+            conditions.append(part.node)
+        else:
+            own = written(tables.memories, part.node, f"where_{number}_", "m")
+            conditions.append(f"({own.text})")
+            values |= own.values
+    return tuple(conditions), values

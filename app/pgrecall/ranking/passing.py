@@ -27,10 +27,9 @@ from sqlalchemy import (
 
 from pgrecall.core.statement import Functions, Statement
 from pgrecall.core.steps import Run
-from pgrecall.ranking.conditions import condition
-from pgrecall.ranking.custom_condition import written
+from pgrecall.ranking.conditions import condition, conditions_of
 from pgrecall.ranking.filter_keys import DECAYED_TRUST
-from pgrecall.ranking.filters import Comparison, Filters, Group, Node
+from pgrecall.ranking.filters import Filters, Node
 from pgrecall.schema import Tables
 from pgrecall.schema.fields import COUNTERS, ROW, USAGE
 
@@ -101,17 +100,10 @@ def reads(
 ) -> Run:
     """Executes what `build` makes of Memories, the conditions that they must meet, whether these
     read usage, and the `shape`."""
-    nodes: list[Node | str] = []
-    bound = {**filters.values, "agents": [owner_id], "owner_id": owner_id, "as_of": as_of}
-    for number, part in enumerate(filters.parts):
-        if isinstance(part.node, Comparison | Group):
-            nodes.append(part.node)
-        else:
-            own = written(tables.memories, part.node, f"where_{number}_", "m")
-            nodes.append(own.text)
-            bound |= own.values
+    nodes, bound = conditions_of(tables, filters)
+    bound |= {"agents": [owner_id], "owner_id": owner_id, "as_of": as_of}
     inactive, dated = filters.include_inactive, as_of is not None
-    statement = _statement(build, tables, tuple(nodes), inactive, dated, *shape)
+    statement = _statement(build, tables, nodes, inactive, dated, *shape)
     return Run(statement, bound | values)
 
 
@@ -129,7 +121,7 @@ def _statement(
         met.append(or_(created.is_(None), created <= _AS_OF))
     for node in nodes:
         met.append(
-            literal_column(f"({node})", Boolean)
+            literal_column(node, Boolean)
             if isinstance(node, str)
             else condition(node, memories.columns, tables.schema)
         )

@@ -11,10 +11,9 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Double, literal_column, null
 
 from pgrecall.core.statement import Statement
-from pgrecall.ranking.conditions import condition
-from pgrecall.ranking.custom_condition import written
+from pgrecall.ranking.conditions import condition, conditions_of
 from pgrecall.ranking.filter_keys import COMPUTED, DECAYED_TRUST, SIMILARITY
-from pgrecall.ranking.filters import Comparison, Group, Node
+from pgrecall.ranking.filters import Node
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.schema.columns import field_type
@@ -201,12 +200,16 @@ class Shape:
     @cached_property
     def score(self) -> str:
         """The score, with the weights as parameters."""
-        weighed = [(one, literal_column(f":{one.name}_weight", Double)) for one in self.signals]
-        known = all(is_known(one, self.rows) for one in self.signals)
+        return self.score_over(self.rows)
+
+    def score_over(self, rows: Rows, place: str = "") -> str:
+        """The score over these columns, with the weights as parameters <signal>_weight<place>."""
+        weighed = [
+            (one, literal_column(f":{one.name}_weight{place}", Double)) for one in self.signals
+        ]
+        known = all(is_known(one, rows) for one in self.signals)
         divides = self.has("redistribute") and not known
-        return compiled(
-            score_of(weighed, self.rows, redistribute=divides, decay=self.decay, once=once)
-        )
+        return compiled(score_of(weighed, rows, redistribute=divides, decay=self.decay, once=_once))
 
     def described(self, rows: Rows) -> list[str]:
         """The columns of a hit, but its score."""
@@ -237,18 +240,9 @@ class Shape:
 
 def shape_of(tables: Tables, search: Search, *options: str) -> tuple[Shape, dict[str, Any]]:
     """The shape of a search's statements, with more options, and the values of parameters."""
-    profile, parameters = search.profile, search.parameters
-    conditions: list[Node | str] = []
-    for number, part in enumerate(search.filters.parts, start=1):
-        if isinstance(part.node, Comparison | Group):
-            conditions.append(part.node)
-        else:
-            text, bound = written(tables.memories, part.node, f"where_{number}_", "m")
-            conditions.append(f"({text})")
-            parameters |= bound
-    parameters |= search.filters.values
+    profile, (conditions, values) = search.profile, conditions_of(tables, search.filters)
     chosen, signals = search.options.union(options), tuple(profile.signals)
-    return Shape(tables, chosen, signals, profile.decay, tuple(conditions)), parameters
+    return Shape(tables, chosen, signals, profile.decay, conditions), search.parameters | values
 
 
 def statement(
@@ -273,7 +267,7 @@ def _listed(tables: Sequence[str]) -> str:
     return ",\n".join(tables)
 
 
-def once(divisor: ColumnElement[float]) -> ColumnElement[float]:
+def _once(divisor: ColumnElement[float]) -> ColumnElement[float]:
     """A number that does not depend on the memory, computed once."""
     return literal_column(f"(SELECT {compiled(divisor)} FROM query_facts q LIMIT 1)", Double)  # noqa: S608
 
