@@ -21,6 +21,7 @@ from pgrecall import (
     Attribute,
     Decay,
     Explanation,
+    JudgedQuery,
     MemoryRepository,
     NewMemory,
     Profile,
@@ -342,6 +343,26 @@ def test_a_search_of_several_nodes_is_that_of_one(
     )
     assert found == expected != []
     assert issued.phases == 1 or question == "linked"  # which is one transaction
+
+
+def test_profiles_that_read_different_things_are_judged_on_several_nodes_as_on_one(
+    one_and_several: tuple[MemoryRepository, MemoryRepository],
+) -> None:
+    """The first one reads no words."""
+    queries = [
+        JudgedQuery(at(10 * n), [number(n)], keywords=f"blue memory {n}", as_of=NOW)
+        for n in range(6)
+    ]
+
+    one, several = (
+        repo.evaluation.evaluate(
+            "ada", queries, teams=["red", "blue"], profiles=["five_factor", "hybrid"]
+        )
+        for repo in one_and_several
+    )
+
+    assert several == one
+    assert len({profile.overall.means["mrr"] for profile in (*one.profiles, *one.baselines)}) > 1
 
 
 def test_what_compares_hits_of_several_nodes_is_refused(
